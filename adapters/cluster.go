@@ -41,6 +41,9 @@ type Options struct {
 	LearntUntil time.Time
 	// Notes is the number of notes written per cycle, default 100; negative for none.
 	Notes int
+	// Why, if not nil, tells of a job that waits by the last plan what its note says beside the policy's reason; empty for
+	// nothing. It is called when a note is due. A why.Teller has such a function.
+	Why func(job string) string
 	// Parallel is the number of a cycle's calls that run concurrently. The default is 1: one after another, in order. More
 	// helps drivers with slow calls. The cluster then decides which call comes first, but the loop gets the answers in the
 	// order of the plan.
@@ -94,6 +97,8 @@ type Cluster struct {
 	queue  []*tracked    // jobs whose starts wait for others to stop
 	used   map[string]sched.Resources
 	batch  []call // calls for the next flush
+	// children are, by the id of a job, the jobs that the loop holds back for it.
+	children map[string][]string
 
 	version uint64 // of the last view
 	floor   uint64 // of the last full view
@@ -137,6 +142,9 @@ type tracked struct {
 	fails int
 	err   error // why this attempt failed
 	say   error // why the last start failed, if the user was not told yet
+
+	met   []string // the jobs that it waited for and that have finished
+	lacks error    // what keeps it, as a stage, from the loop
 
 	listed bool // in open
 	gone   bool
@@ -203,6 +211,7 @@ func New(driver Driver, options Options) (*Cluster, error) {
 	return &Cluster{
 		driver: driver, explain: explain, opt: options, until: options.LearntUntil,
 		jobs: make(map[string]*tracked), nodes: make(map[string]*node), graves: make(map[string]struct{}),
+		children: make(map[string][]string),
 	}, nil
 }
 
@@ -268,7 +277,15 @@ func (c *Cluster) drain() []sched.Event {
 	return out
 }
 
-func (c *Cluster) tell(e sched.Event) { c.events = append(c.events, e) }
+func (c *Cluster) tell(e sched.Event) {
+	switch e.Kind {
+	case sched.Withdrawn:
+		c.orphan(e.ID, e.Time)
+	case sched.Finished:
+		c.released(e.ID)
+	}
+	c.events = append(c.events, e)
+}
 
 // conclusive reports whether a full view was requested after that call, and so shows what became of it.
 func (c *Cluster) conclusive(at uint64) bool { return c.ever && c.fullAt >= at }

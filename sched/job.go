@@ -22,7 +22,7 @@ var ErrDuplicateJob = errors.New("sched: job id in use")
 var ErrTooLarge = errors.New("sched: the nodes cannot hold the gang")
 
 // JobError names the job, the field and the value that is refused. It wraps
-// a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge] or [ErrUnknownResource].
+// a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge], [ErrUnknownResource] or [ErrParent].
 type JobError struct {
 	Job   string
 	Field string
@@ -40,8 +40,9 @@ func (e *JobError) Unwrap() error { return e.Err }
 
 // Validate refuses jobs without id, gangs of less than one task, demands
 // that are NaN, infinite, negative or nothing at all, slow-downs below 1 (0 stands for 1) and
-// negative deadlines, utilities that [utility.Check] refuses, and an ID or names of resources and attributes that are
-// longer than [MaxName]. The error is a [*JobError] that wraps [ErrInvalidJob].
+// negative deadlines, utilities that [utility.Check] refuses, an ID or names of resources and attributes that are
+// longer than [MaxName], and an After that names nothing, the job itself, or a job twice. The error is a [*JobError]
+// that wraps [ErrInvalidJob].
 func (j *Job) Validate() error {
 	bad := func(field string, value any) error {
 		return &JobError{Job: short(j.ID), Field: field, Value: value, Err: ErrInvalidJob}
@@ -66,6 +67,9 @@ func (j *Job) Validate() error {
 	}
 	if name := overlong(j.Demand); name != "" {
 		return bad("Demand", tooLong(name))
+	}
+	if err := j.validateStage(); err != nil {
+		return err
 	}
 	if len(j.Demand) == 0 {
 		return nil

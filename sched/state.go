@@ -26,22 +26,20 @@ type state struct {
 	left     []*tracked    // jobs that are gone since; arrived and waiting may hold them
 	spare    []*tracked    // memory of jobs that are gone
 	finished []Completion  // since a snapshot was last shown
-	fits     map[string]int
-	key      []byte
+	stages
 }
 
 func (s *state) init() {
 	s.jobs = make(map[string]*tracked)
 	s.nodes = make(map[string]*Node)
-	s.fits = make(map[string]int)
 	s.set, _ = NewNodeSet(nil) // no node, no error
 	s.ledger.Open(s.set)
 }
 
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
-	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Running: s.running.items(),
-		Completed: s.finished, sound: true}
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Held: s.held.items(),
+		Running: s.running.items(), Completed: s.finished, sound: true}
 	s.finished = nil
 }
 
@@ -80,8 +78,10 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 	s.leave(j) // Finished and Withdrawn
 	s.forget(j)
 	if e.Kind != Finished {
+		s.abandon(j)
 		return nil, nil
 	}
+	s.ready(j)
 	at := now
 	if !e.Time.IsZero() {
 		at = wall(e.Time)
@@ -164,6 +164,12 @@ func (s *state) submit(e *Event, now time.Time) error {
 	s.jobs[job.ID] = j
 	s.arrived = append(s.arrived, j)
 	s.waiting = append(s.waiting, j)
+	if len(job.After) > 0 {
+		j.phase = held
+		s.fresh = append(s.fresh, j)
+		enter(&s.held, j)
+		return nil
+	}
 	s.enterPending(j)
 	return nil
 }
@@ -210,7 +216,9 @@ func (s *state) setPrediction(j *tracked, p predict.Prediction) {
 	j.prediction = p
 	switch j.phase {
 	case pending:
-		s.pending.items()[s.pendingAt(j)].Prediction = p
+		s.pending.items()[waitingAt(&s.pending, j)].Prediction = p
+	case held:
+		s.held.items()[waitingAt(&s.held, j)].Prediction = p
 	case starting, running:
 		s.running.items()[s.runningAt(j)].Prediction = p
 	}
@@ -249,7 +257,7 @@ func (s *state) settle(fixed bool, now time.Time) []Rejection {
 	}
 	var out []Rejection
 	for _, j := range s.waiting {
-		if j.gone || j.phase != pending && j.phase != delayed {
+		if j.gone || !j.phase.waiting() {
 			continue
 		}
 		if err := s.holds(j); err != nil {
@@ -257,6 +265,7 @@ func (s *state) settle(fixed bool, now time.Time) []Rejection {
 			if fixed {
 				s.leave(j)
 				s.forget(j)
+				s.abandon(j)
 			}
 		}
 	}
@@ -292,11 +301,7 @@ func (s *state) rebuild() {
 	for _, j := range s.stopping {
 		s.hold(j, -1)
 	}
-	clear(s.fits)
 }
-
-// maxFits bounds what is remembered of kinds of job that the cluster can hold.
-const maxFits = 1 << 12
 
 // holds tells whether the empty cluster could take the gang.
 func (s *state) holds(j *tracked) error {
@@ -306,19 +311,7 @@ func (s *state) holds(j *tracked) error {
 		_, err := s.set.Demand(job.Demand)
 		return &JobError{Job: job.ID, Field: "Demand", Value: job.DemandOrNode(), Err: err}
 	}
-	s.key = append(append(s.key[:0], job.Required.text...), 0)
-	for _, d := range demand {
-		s.key = appendBits(s.key, d)
-	}
-	fit, known := s.fits[string(s.key)]
-	if !known {
-		if len(s.fits) >= maxFits {
-			clear(s.fits)
-		}
-		fit = s.set.Holds(demand, s.set.NodesOf(job.Required))
-		s.fits[string(s.key)] = fit
-	}
-	if fit < job.Tasks {
+	if s.set.Site(job.Required, demand).Holds < job.Tasks {
 		return s.tooLarge(job)
 	}
 	return nil

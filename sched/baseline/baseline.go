@@ -1,5 +1,6 @@
 // Package baseline holds the policies that the papers compare with: first in
-// first out, earliest deadline first, shortest job first, and strict priority with preemption.
+// first out, earliest deadline first, shortest job first, strict priority with preemption, and for jobs with stages
+// critical path first and earliest deadline first by shares.
 //
 // All of them place whole gangs, on the job's preferred nodes when the whole
 // gang fits there now and otherwise on any nodes that it may use, and never plan ahead.
@@ -8,8 +9,10 @@ package baseline
 
 import (
 	"context"
+	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/paths"
 	"github.com/hedgesched/hedge/sched/place"
 )
 
@@ -21,6 +24,10 @@ type queue struct {
 	strict bool
 	// preempts lets jobs take the place of running ones of lower priority.
 	preempts bool
+
+	// rests is what is left of jobs with stages, at the time now; nil where the order does not go by it.
+	rests *paths.Rests
+	now   time.Time
 
 	cache  cache
 	placer place.Placer
@@ -88,7 +95,7 @@ func ranked(name string, by func(*sched.Pending) rank) *queue {
 	return &queue{name: name, order: order{rank: by}}
 }
 
-// Name is fifo, edf, sjf or prio.
+// Name is fifo, edf, sjf, prio, critical-path or edf-share.
 func (q *queue) Name() string { return q.name }
 
 // Plan starts what fits, in order.
@@ -110,6 +117,10 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	t := turn{queue: q, snap: s, plan: &sheet.plan, decisions: sheet.decisions[:0]}
 	if q.preempts {
 		q.evict.reset(s)
+	}
+	if q.rests != nil {
+		q.rests.Update(s)
+		q.now = s.Now
 	}
 	q.order.update(s, &q.cache)
 	t.inOrder()
@@ -149,7 +160,7 @@ func (t *turn) decide(job *sched.Job, w *want) {
 	switch {
 	case w.err != nil:
 		t.refuse(job, w, sched.ReasonNoFeasibleSet)
-	case w.required.holds < job.Tasks:
+	case w.required.Holds < job.Tasks:
 		t.refuse(job, w, sched.ReasonTooLarge)
 	case t.blocked:
 		if t.plan.Rest.Code == "" {
@@ -188,7 +199,7 @@ func (t *turn) preempt(job *sched.Job, w *want) bool {
 
 // wait lets the job wait. Greedy queues say it once for all jobs that wait for the same room as the first.
 func (t *turn) wait(job *sched.Job, w *want) {
-	reason := sched.Reason{Code: sched.ReasonWaiting, Set: w.required.name, Probability: sched.UnknownProbability}
+	reason := sched.Reason{Code: sched.ReasonWaiting, Set: w.required.Set.String(), Probability: sched.UnknownProbability}
 	switch rest := &t.plan.Rest; {
 	case !t.strict && rest.Code == "":
 		*rest, t.rest = reason, w.required
@@ -205,7 +216,7 @@ func (t *turn) refuse(job *sched.Job, w *want, why sched.ReasonCode) {
 		w.obstacle = t.snap.Nodes.Obstacle(job, job.Required)
 	}
 	t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Reason: sched.Reason{
-		Code: why, Set: w.required.name, Obstacle: w.obstacle, Probability: sched.UnknownProbability,
+		Code: why, Set: w.required.Set.String(), Obstacle: w.obstacle, Probability: sched.UnknownProbability,
 	}})
 }
 
@@ -222,7 +233,7 @@ func (t *turn) explain() {
 	for _, w := range t.waits {
 		r, known := found[w.site]
 		if !known {
-			r.Ahead, r.More = t.holders.Of(w.demand, w.site.nodes)
+			r.Ahead, r.More = t.holders.Of(w.demand, w.site.Nodes)
 			found[w.site] = r
 		}
 		to := &t.plan.Rest
@@ -248,7 +259,7 @@ func (t *turn) start(job *sched.Job, w *want) bool {
 		if p == nil || p.bound < job.Tasks {
 			continue
 		}
-		nodes, ok := t.pack().Place(w.demand, p.nodes, job.Tasks)
+		nodes, ok := t.pack().Place(w.demand, p.Nodes, job.Tasks)
 		if !ok {
 			// Free resources only shrink until something is preempted, so what
 			// fits now bounds what fits for the jobs to come.
@@ -258,7 +269,7 @@ func (t *turn) start(job *sched.Job, w *want) bool {
 		t.cache.idle = false
 		t.started, t.startedAt = append(t.started, job), append(t.startedAt, len(t.decisions))
 		t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Kind: sched.Start, Nodes: nodes, Reason: sched.Reason{
-			Code: sched.ReasonPlaced, Set: p.name, Probability: sched.UnknownProbability,
+			Code: sched.ReasonPlaced, Set: p.Set.String(), Probability: sched.UnknownProbability,
 		}})
 		return true
 	}

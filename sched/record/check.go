@@ -38,10 +38,16 @@ func check(s *sched.Snapshot) error {
 			return inconsistent(fmt.Sprintf("free[%d]", i), "found %v, expected a finite number", f)
 		}
 	}
-	ids := make(map[string]struct{}, len(s.Pending)+len(s.Running))
+	ids := make(map[string]struct{}, len(s.Pending)+len(s.Held)+len(s.Running))
 	for i := range s.Pending {
 		p := &s.Pending[i]
 		if err := checkJob(ids, fmt.Sprintf("pending[%d]", i), p.Job, p.Prediction.Point); err != nil {
+			return err
+		}
+	}
+	for i := range s.Held {
+		p := &s.Held[i]
+		if err := checkJob(ids, fmt.Sprintf("held[%d]", i), p.Job, p.Prediction.Point); err != nil {
 			return err
 		}
 	}

@@ -100,6 +100,9 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 	if doc.Version == 1 && doc.Done != nil {
 		return nil, refusal("completed", unknownField, nil)
 	}
+	if doc.Version < 3 && doc.Held != nil {
+		return nil, refusal("held", fmt.Sprintf("unknown field of version %d", doc.Version), nil)
+	}
 	if s.Nodes, err = d.nodes.of(doc.Nodes, decodeNodes); err != nil {
 		return nil, within("nodes", err)
 	}
@@ -115,6 +118,13 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 			return nil, within(fmt.Sprintf("pending[%d]", i), err)
 		}
 		s.Pending = append(s.Pending, p)
+	}
+	for i := range doc.Held {
+		p, err := d.pending(&doc.Held[i], dists)
+		if err != nil {
+			return nil, within(fmt.Sprintf("held[%d]", i), err)
+		}
+		s.Held = append(s.Held, p)
 	}
 	for i := range doc.Running {
 		r, err := d.running(&doc.Running[i], dists)
@@ -206,6 +216,7 @@ func decodeJob(text []byte) (*sched.Job, error) {
 	out := &sched.Job{
 		ID: *in.ID, Tasks: *in.Tasks, Demand: in.Demand, Attributes: in.Attributes,
 		Priority: in.Priority, Slowdown: in.Slowdown, Checkpoint: in.Checkpoint, Submitted: in.Submitted.UTC(),
+		After: in.After, Of: in.Of,
 	}
 	if out.Required, err = decodeSet("required", in.Required); err != nil {
 		return nil, err

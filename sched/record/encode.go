@@ -37,6 +37,7 @@ type (
 		Free    []float64        `json:"free"`
 		Dists   []jsontext.Value `json:"dists"`
 		Pending []pending[J]     `json:"pending"`
+		Held    []pending[J]     `json:"held,omitempty"` // since version 3
 		Running []running[J]     `json:"running"`
 		Done    []completion     `json:"completed,omitempty"` // since version 2
 	}
@@ -84,6 +85,8 @@ type (
 		Preferred  jsontext.Value     `json:"preferred,omitempty"`
 		Slowdown   float64            `json:"slowdown,omitempty"`
 		Checkpoint bool               `json:"checkpoint,omitempty"`
+		After      []string           `json:"after,omitempty"` // since version 3
+		Of         string             `json:"of,omitempty"`    // since version 3
 		Submitted  *time.Time         `json:"submitted"`
 	}
 )
@@ -123,6 +126,14 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 	for i := range s.Pending {
 		if err := e.pending(&e.doc.Pending[i], &s.Pending[i]); err != nil {
 			return nil, fmt.Errorf("pending[%d]: %w", i, err)
+		}
+	}
+	if len(s.Held) > 0 {
+		e.doc.Held = make([]pending[job], len(s.Held))
+	}
+	for i := range s.Held {
+		if err := e.pending(&e.doc.Held[i], &s.Held[i]); err != nil {
+			return nil, fmt.Errorf("held[%d]: %w", i, err)
 		}
 	}
 	for i := range s.Running {
@@ -227,8 +238,9 @@ func encodeJob(j *sched.Job) (job, error) {
 	out := job{
 		ID: &j.ID, Tasks: &j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
 		Priority: j.Priority, Slowdown: j.Slowdown, Checkpoint: j.Checkpoint, Submitted: &submitted,
+		After: j.After, Of: j.Of,
 	}
-	if !areTexts(j.Attributes, j.ID) || !areKeys(j.Demand) {
+	if !areTexts(j.Attributes, j.ID, j.Of) || !areTexts(nil, j.After...) || !areKeys(j.Demand) {
 		return out, fmt.Errorf("job: %w", errNotUTF8)
 	}
 	if j.Deadline != 0 {

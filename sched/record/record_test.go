@@ -276,7 +276,7 @@ func TestVersion1(t *testing.T) {
 	require.ErrorContains(t, err, "completed")
 	again, err := record.Marshal(s)
 	require.NoError(t, err)
-	assert.Contains(t, string(again), `{"version":2,"now":"2018-04-23T00:16:40Z","cycle":"10s",`)
+	assert.Contains(t, string(again), `{"version":3,"now":"2018-04-23T00:16:40Z","cycle":"10s",`)
 	back, err := record.Unmarshal(again)
 	require.NoError(t, err)
 	assert.Equal(t, s, back)
@@ -355,16 +355,16 @@ func TestUnmarshalRefuses(t *testing.T) {
 	data, err := record.Marshal(odd(t))
 	require.NoError(t, err)
 	for _, c := range []struct{ old, new, field string }{
-		{`{"version":2,`, `{`, "version"},
-		{`{"version":2,`, `{"version":3,`, "version"},
-		{`{"version":2,`, `{"version":-1,`, "version"},
-		{`{"version":2,`, `{"version":1,`, "cycle"},
+		{`{"version":3,`, `{`, "version"},
+		{`{"version":3,`, `{"version":4,`, "version"},
+		{`{"version":3,`, `{"version":-1,`, "version"},
+		{`{"version":3,`, `{"version":1,`, "cycle"},
 		{`"cycle":"`, `"cycle":"soon`, "cycle"},
 		{`"cycle":"`, `"cycle":"-`, "cycle"},
 		{`"cycle":"`, `"cycle":7,"later":"`, "cycle"},
-		{`{"version":2,`, `{"version":2,"Version":2,`, "Version"},
-		{`{"version":2,`, `{"version":2,"version":2,`, "version"},
-		{`{"version":2,`, `{"version":2,,`, ""},
+		{`{"version":3,`, `{"version":3,"Version":2,`, "Version"},
+		{`{"version":3,`, `{"version":3,"version":3,`, "version"},
+		{`{"version":3,`, `{"version":3,,`, ""},
 		{`"now":"2024-`, `"now":"yesterday-`, "now"},
 		{`"now":"2024-`, `"now":7,"then":"2024-`, "now"},
 		{`"nodes":[{`, `"nodes":[7,{`, "nodes[0]"},
@@ -390,7 +390,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{`"dist":0`, `"dist":-1`, "pending[0].prediction.dist"},
 		{`"samples":3`, `"samples":3.5`, "pending[0].prediction.samples"},
 		{`"slowed":true`, `"slowed":null`, "running[0].slowed"},
-		{`{"version":2,`, `{"version":3,"new":{},`, "version"},
+		{`{"version":3,`, `{"version":4,"new":{},`, "version"},
 		{`"priority":-7`, `"priority":-7,"priority":1`, "pending[0].job.priority"},
 		{`"point":`, `"Point":`, "pending[0].prediction.Point"},
 		{`"running":[{`, `"running":null,"later":[{`, "running"},
@@ -430,7 +430,7 @@ func TestReaderSharesWhatStays(t *testing.T) {
 		require.NoError(t, err)
 	}
 	lines := strings.SplitAfter(file.String(), "\n")
-	spoilt := strings.Replace(lines[2], `"version":2`, `"version":9`, 1)
+	spoilt := strings.Replace(lines[2], `"version":3`, `"version":9`, 1)
 	r := record.NewReader(strings.NewReader(lines[0] + lines[1] + spoilt + lines[2] + lines[3]))
 	var sets []*sched.NodeSet
 	var first *sched.Snapshot
@@ -562,19 +562,48 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
+// Jobs that are held back, and what jobs wait for, are written and read back. Version 2 did not have them.
+func TestStagesAreReadBack(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Pending(schedtest.Job("a", 1)).Build()
+	require.NoError(t, err)
+	held := schedtest.Job("b", 1)
+	job := held.Job()
+	job.After, job.Of = []string{"a", "0"}, "whole"
+	s.Held = []sched.Pending{{Job: job, Prediction: held.Prediction()}}
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	back, err := record.Unmarshal(data)
+	require.NoError(t, err)
+	require.Len(t, back.Held, 1)
+	assert.Equal(t, job.After, back.Held[0].Job.After)
+	assert.Equal(t, job.Of, back.Held[0].Job.Of)
+	assert.Equal(t, s.Held[0].Prediction.Point, back.Held[0].Prediction.Point)
+
+	_, err = record.Unmarshal([]byte(strings.Replace(string(data), `"version":3`, `"version":2`, 1)))
+	require.ErrorContains(t, err, "held")
+	s.Held = append(s.Held, s.Held[0])
+	_, err = record.Marshal(s)
+	require.ErrorContains(t, err, `held[1].job.id: inconsistent snapshot: "b" comes twice`)
+	s.Held = []sched.Pending{{Job: schedtest.Job("a", 1).Job()}}
+	require.ErrorIs(t, sched.CheckSnapshot(s), sched.ErrInvalidSnapshot)
+	without := strings.Replace(string(data), `,"held":[`, `,"hold":[`, 1)
+	_, err = record.Unmarshal([]byte(without))
+	require.Error(t, err)
+}
+
 // TestNoFieldIsForgotten fails when a type that is written gains a field: write it too.
 func TestNoFieldIsForgotten(t *testing.T) {
 	for _, c := range []struct {
 		of     any
 		fields []string
 	}{
-		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Running", "Completed"}},
+		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Held", "Running", "Completed"}},
 		{sched.Node{}, []string{"Name", "Labels", "Capacity"}},
 		{sched.Pending{}, []string{"Job", "Prediction"}},
 		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed"}},
 		{sched.NodeTasks{}, []string{"Node", "Tasks"}},
 		{sched.Job{}, []string{"ID", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Priority",
-			"Required", "Preferred", "Slowdown", "Checkpoint", "Submitted"}},
+			"Required", "Preferred", "Slowdown", "Checkpoint", "After", "Of", "Submitted"}},
 		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples"}},
 		{predict.Expert{}, []string{"Feature", "Value", "Estimator"}},
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
@@ -19,6 +20,7 @@ const (
 	hawkPaper       = "Hawk (Delgado et al., USENIX ATC 2015)"
 	pigeonPaper     = "Pigeon (Wang et al., SoCC 2019)"
 	kairosPaper     = "Kairos (Delgado et al., SoCC 2018)"
+	slearnPaper     = "SLearn (Jajoo et al., NSDI 2022)"
 	sparrowPaper    = "Sparrow (Ousterhout et al., SOSP 2013)"
 )
 
@@ -47,6 +49,10 @@ func policies() []System {
 			Paper: threeSigmaPaper, Policy: plain(baseline.NewPrio), Predictor: unread},
 		System{Name: "fifo", Summary: "starts jobs by submission", Policy: plain(baseline.NewFIFO), Predictor: unread},
 		System{Name: "edf", Summary: "starts jobs by deadline", Policy: plain(baseline.NewEDF), Predictor: unread},
+		System{Name: "edf-share", Stages: true, Policy: plain(baseline.NewEDFShare),
+			Summary: "starts stages by deadline, of which each has its share"},
+		System{Name: "critical-path", Stages: true, Policy: plain(baseline.NewCriticalPath), Predictor: fromTruth,
+			Summary: "starts the stages with the longest way to the end, by true runtimes, which nobody knows"},
 		System{Name: "sjf", Summary: "starts jobs by estimated runtime", Policy: plain(baseline.NewSJF)},
 	)
 	for i := range list {
@@ -83,7 +89,7 @@ func agents() []System {
 			list[i].Agents = switches
 		}
 	}
-	return append(list,
+	list = append(list,
 		System{Name: "pigeon", Summary: "spreads tasks over masters of groups of nodes; some nodes take short tasks only",
 			Paper: pigeonPaper, Agents: pigeon.Config{}},
 		System{Name: "kairos", Summary: "without estimates: the task that has run least goes first, by preemption",
@@ -96,6 +102,37 @@ func agents() []System {
 			Paper: "Big-C (Chen et al., USENIX ATC 2017)", Agents: bigc.Config{}},
 		System{Name: "yarn-fifo", Summary: "a queue of tasks in order, without preemption", Agents: kairos.Config{}},
 	)
+	return append(list, generic()...)
+}
+
+// generic are the schemes of the generic scheduler GS.
+func generic() []System {
+	list := []System{
+		{Name: "gs-slearn", Summary: "small jobs first, by queues; a job's size is that of its first tasks, which run early",
+			Agents: slearn.SLearn},
+		{Name: "gs-joint", Summary: "gs whose sizes come from history, corrected by every task that ends",
+			Agents: slearn.JointScheme},
+		{Name: "gs-3sigma", Summary: "gs whose sizes come from the distribution of earlier jobs", Agents: slearn.ThreeSigma},
+		{Name: "gs-3sigmatl", Summary: "gs-3sigma with jobs of one or two tasks in front", Agents: slearn.ThreeSigmaTL},
+		{Name: "gs-point", Summary: "gs whose sizes are the medians of earlier jobs", Agents: slearn.PointEst},
+		{Name: "gs-las", Summary: "gs without estimates: jobs go down as their tasks run", Agents: slearn.LAS},
+		{Name: "gs-fifo", Summary: "gs with one queue: jobs in order of arrival", Agents: slearn.FIFO},
+		{Name: "gs-oracle", Summary: "gs that knows the true sizes, as nobody does", Agents: slearn.Oracle},
+		{Name: "gs-slearn-dag", Summary: "gs for jobs of stages; the first is sampled, and says by how much history is off",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.SLearn}},
+		{Name: "gs-3sigma-dag", Summary: "gs for jobs of stages, whose sizes come from the distributions of earlier ones",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.ThreeSigma}},
+		{Name: "gs-point-dag", Summary: "gs for jobs of stages, whose sizes are sums of medians of earlier ones",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.PointEst}},
+		{Name: "gs-las-dag", Summary: "gs for jobs of stages without estimates: they go down as their tasks end",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.LAS}},
+		{Name: "gs-oracle-dag", Summary: "gs for jobs of stages that knows the true sizes, as nobody does",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.Oracle}},
+	}
+	for i := range list {
+		list[i].Paper = slearnPaper
+	}
+	return list
 }
 
 // variant makes policies of a variant of 3Sigma.

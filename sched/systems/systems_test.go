@@ -38,9 +38,11 @@ func TestBuiltinIsWhole(t *testing.T) {
 	list := systems.Builtin().List()
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
-		"keep prio fifo edf sjf "+
+		"keep prio fifo edf edf-share critical-path sjf "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
-		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo"), got)
+		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo "+
+		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle "+
+		"gs-slearn-dag gs-3sigma-dag gs-point-dag gs-las-dag gs-oracle-dag"), got)
 	assert.Subset(t, got, threesigma.Variants())
 	assert.Subset(t, got, eagle.Names())
 	var again systems.Set
@@ -67,7 +69,7 @@ func told(t *testing.T, s *systems.System) float64 {
 
 // TestPolicies: each has its name, is told what its paper says, and starts what there is room for.
 func TestPolicies(t *testing.T) {
-	runtimes := map[string]float64{"point-perfect": 7, "prio": 0, "fifo": 0, "edf": 0}
+	runtimes := map[string]float64{"point-perfect": 7, "prio": 0, "fifo": 0, "edf": 0, "critical-path": 7}
 	for _, system := range systems.Builtin().List() {
 		if system.Agents != nil {
 			if switches, err := eagle.Named(system.Name); err == nil {
@@ -181,8 +183,10 @@ func TestDocumented(t *testing.T) {
 			}
 		}
 	}
-	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil })
-	table("Agents: tasks, one by one (`--workload tasks`)", func(s *systems.System) bool { return s.Agents != nil })
+	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil && !s.Stages })
+	table("Agents: tasks, one by one (`--workload tasks`)", func(s *systems.System) bool { return s.Agents != nil && !s.Stages })
+	table("Systems for jobs with stages (`--workload dag`, beside the policies)",
+		func(s *systems.System) bool { return s.Stages })
 	const file = "../../docs/systems.md"
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))

@@ -1,14 +1,13 @@
 package threesigma
 
 import (
-	"encoding/binary"
-	"math"
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/place"
 )
 
 // known is what the policy keeps about a pending job from cycle to cycle.
@@ -19,7 +18,11 @@ type known struct {
 	// slot and window are those with which the rest was worked out.
 	slot, window time.Duration
 	runtimes     runtimes
-	value        valuation
+	// rest is what is left of the whole job after this stage, nil if nothing is. whole is the time from the stage's start
+	// to the end of the whole job: of runtimes and rest.
+	rest  *dist.Histogram
+	whole runtimes
+	value valuation
 	// fault says why the job cannot be planned; nil if it can.
 	fault error
 
@@ -62,7 +65,7 @@ type planned struct {
 
 // choice is an equivalence set the job may run on.
 type choice struct {
-	*site
+	*sched.Site
 	slowed bool
 	usage  []float64
 	// earliest is the first slot in which nodes are expected to have room for the gang. It is worked out only for
@@ -70,68 +73,19 @@ type choice struct {
 	earliest int
 }
 
-// site is a set of nodes as seen by tasks of one demand. All jobs with that demand and set share it.
-type site struct {
-	set    sched.EquivalenceSet
-	name   string
-	demand []float64
-	nodes  []int32
-	holds  int // tasks that fit on the nodes if they are empty
-	parts  *place.Partitioning
-	within []int // the partitions of parts that make up the set
-}
-
-// partitions are those that make up the set.
-func (p *site) partitions(parts *place.Partitioning) []int {
-	if p.parts != parts {
-		p.parts, p.within = parts, parts.Members(p.set)
-	}
-	return p.within
-}
-
-// sites keeps a cluster's sites, so that the nodes are searched once for each set and demand and not for each job
-// and cycle.
-type sites struct {
-	nodes *sched.NodeSet
-	all   map[string]*site
-	key   []byte
-}
-
-// renew starts a cycle. It drops all sites if the nodes have changed, or if there are many more than the pending
-// jobs need. Jobs keep the sites that they have.
-func (c *sites) renew(nodes *sched.NodeSet, pending int) {
-	if c.nodes != nodes || len(c.all) > 4*pending+1024 {
-		c.nodes, c.all = nodes, make(map[string]*site)
-	}
-}
-
-func (c *sites) site(set sched.EquivalenceSet, demand []float64) *site {
-	name := set.String()
-	c.key = append(append(c.key[:0], name...), 0)
-	for _, d := range demand {
-		c.key = binary.LittleEndian.AppendUint64(c.key, math.Float64bits(d))
-	}
-	if p := c.all[string(c.key)]; p != nil {
-		return p
-	}
-	nodes := c.nodes.NodesOf(set)
-	p := &site{set: set, name: name, demand: demand, nodes: nodes, holds: c.nodes.Holds(demand, nodes)}
-	c.all[string(c.key)] = p
-	return p
-}
-
 // known returns what is kept about a pending job. It is worked out when the job is first seen and when its forecast
 // changes. The choices are also worked out when the nodes change.
 func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) *known {
 	k := p.jobs[w.Job.ID]
-	if k == nil || k.job != w.Job || k.slot != p.cfg.Slot || k.window != p.cfg.Window ||
+	rest, err := p.rests.After(w.Job.ID)
+	if k == nil || k.rest != rest || k.job != w.Job || k.slot != p.cfg.Slot || k.window != p.cfg.Window ||
 		!same(k.prediction, w.Prediction) {
 		last := k
-		k = &known{job: w.Job, prediction: w.Prediction, slot: p.cfg.Slot, window: p.cfg.Window}
+		k = &known{job: w.Job, prediction: w.Prediction, slot: p.cfg.Slot, window: p.cfg.Window, rest: rest, fault: err}
 		if last != nil { // the decisions so far remain, whatever the forecast
 			k.planned, k.stuck = last.planned, last.stuck
 		}
-		k.fault = p.assess(k)
+		k.fault = cmp.Or(k.fault, p.assess(k))
 		p.jobs[w.Job.ID] = k
 	}
 	if k.nodes != nodes {
@@ -155,7 +109,10 @@ func (p *Policy) assess(k *known) error {
 	if k.runtimes, err = p.cfg.forecast(k.job, k.prediction); err != nil {
 		return err
 	}
-	if k.value, err = p.cfg.value(k.job, k.runtimes); err != nil {
+	if k.whole, err = k.runtimes.before(k.rest, k.job.Slowdown > 1); err != nil {
+		return fmt.Errorf("job %s: %w", k.job.ID, err)
+	}
+	if k.value, err = p.cfg.value(k.job, k.whole); err != nil {
 		return err
 	}
 	return k.value.guard.take(k.job)
@@ -175,8 +132,8 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 		return
 	}
 	add := func(set sched.EquivalenceSet, slowed bool) {
-		if at := p.sites.site(set, demand); at.holds >= j.Tasks {
-			k.choices = append(k.choices, choice{site: at, slowed: slowed, usage: p.usage(k.runtimes.on(slowed))})
+		if at := nodes.Site(set, demand); at.Holds >= j.Tasks {
+			k.choices = append(k.choices, choice{Site: at, slowed: slowed, usage: p.usage(k.runtimes.on(slowed))})
 		}
 	}
 	widest := j.Required
