@@ -4,6 +4,7 @@ import (
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/backfill"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/bigc"
 	"github.com/hedgesched/hedge/sched/eagle"
@@ -18,7 +19,10 @@ const (
 	hawkPaper       = "Hawk (Delgado et al., USENIX ATC 2015)"
 	pigeonPaper     = "Pigeon (Wang et al., SoCC 2019)"
 	kairosPaper     = "Kairos (Delgado et al., SoCC 2018)"
-	sparrowPaper    = "Sparrow (Ousterhout et al., SOSP 2013)"
+	easyPaper       = "EASY (Lifka, JSSPP 1995)"
+	// Mu'alem and Feitelson compare it with EASY.
+	conservativePaper = "Conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001)"
+	sparrowPaper      = "Sparrow (Ousterhout et al., SOSP 2013)"
 )
 
 // Builtin is a new set of the systems of this module: 3Sigma, its variants and the policies that it is compared with,
@@ -45,6 +49,10 @@ func policies() []System {
 		System{Name: "fifo", Summary: "starts jobs by submission", Policy: plain(baseline.NewFIFO), Predictor: unread},
 		System{Name: "edf", Summary: "starts jobs by deadline", Policy: plain(baseline.NewEDF), Predictor: unread},
 		System{Name: "sjf", Summary: "starts jobs by estimated runtime", Policy: plain(baseline.NewSJF)},
+		System{Name: "easy", Summary: "starts jobs by submission, and later ones that do not delay the first that waits",
+			Paper: easyPaper, Policy: backfilling(backfill.NewEasy)},
+		System{Name: "conservative", Summary: "starts jobs by submission, and later ones that delay no job that waits",
+			Paper: conservativePaper, Policy: backfilling(backfill.NewConservative)},
 	)
 	for i := range list {
 		if list[i].Predictor == nil {
@@ -119,6 +127,11 @@ func variant(name string) func(*Planning) (sched.Policy, error) {
 // plain makes policies that plan with nothing.
 func plain(policy func() sched.Policy) func(*Planning) (sched.Policy, error) {
 	return func(*Planning) (sched.Policy, error) { return policy(), nil }
+}
+
+// backfilling makes policies that plan by an estimate.
+func backfilling(policy func(backfill.Estimate) sched.Policy) func(*Planning) (sched.Policy, error) {
+	return func(p *Planning) (sched.Policy, error) { return policy(p.Estimate), nil }
 }
 
 func fromHistory(k *Knowledge) (predict.Predictor, error) { return k.History() }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/backfill"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -59,6 +60,8 @@ type Planning struct {
 	Options solver.Options
 	// Window and Slot are the plan-ahead window and its slots; 0 leaves them to the policy.
 	Window, Slot time.Duration
+	// Estimate is by which runtimes backfill plans; the zero value is the times that users ask for.
+	Estimate backfill.Estimate
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]; nil leaves them 0.
 	Stopwatch func() time.Duration
 }

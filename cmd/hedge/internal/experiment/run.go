@@ -210,7 +210,7 @@ func (e *Experiment) policy(
 			return opened, nil
 		},
 		Options: solver.Options{Work: e.spec.workPerCycle(), Time: e.spec.timePerCycle()},
-		Window:  window, Slot: slot,
+		Window:  window, Slot: slot, Estimate: e.spec.Estimate,
 		Stopwatch: func() time.Duration { return time.Since(began) },
 	})
 	if err != nil {

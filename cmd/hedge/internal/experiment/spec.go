@@ -5,7 +5,11 @@
 // same whatever the number of cores.
 package experiment
 
-import "time"
+import (
+	"time"
+
+	"github.com/hedgesched/hedge/sched/backfill"
+)
 
 // Spec says what to run; the fields are the flags of hedge compare.
 type Spec struct {
@@ -33,6 +37,8 @@ type Spec struct {
 	Workload string
 	// JobsPerHour is an arrival rate (e2e), 0 for the log's own.
 	JobsPerHour float64
+	// Estimate is by which runtimes backfill plans.
+	Estimate backfill.Estimate `json:",omitzero"`
 	// Engine is the solver, as engines.Open takes it.
 	Engine string
 	// Cycle is the scheduling period; 0 decides at every event.
