@@ -90,6 +90,8 @@ The same flags and seeds give the same numbers on any machine, but for measured 
 	f.add(cmd, s)
 	fs := cmd.Flags()
 	tasks.add(fs)
+	fs.BoolVar(&f.spec.Estimates, "estimates", false,
+		"estimate in every cycle when pending jobs start, and compare with what came true")
 	fs.StringVar(&f.policies, "policies", defaultPolicies, "policies to compare, or all")
 	fs.StringVar(&f.seeds, "seeds", "1", "seeds, one simulation of every policy each")
 	fs.Int64("seed", 1, "short for --seeds with one seed")

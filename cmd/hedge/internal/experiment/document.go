@@ -83,6 +83,8 @@ type Planning struct {
 // Run is one policy on one seed's workload.
 type Run struct {
 	sim.Metrics
+	// StartEstimates are there if they were asked for.
+	StartEstimates *StartEstimates `json:"start_estimates,omitempty"`
 	// Jobs, Series and Picture are kept for charts only.
 	Jobs    []sim.JobRecord `json:"-"`
 	Series  sim.Series      `json:"-"`

@@ -291,6 +291,13 @@ func (e *Experiment) run(
 		camera = newCamera(policy, slot, int(window/slot), s.ReportCycle)
 		c.Policy = camera
 	}
+	var watch *estimateWatch
+	if s.Estimates {
+		if watch, err = newEstimates(uint64(s.Seeds[at])); err != nil {
+			return nil, err
+		}
+		c.CycleObserver = watch.see
+	}
 	if s.LogDir != "" {
 		file, closeLog, err := createLog(filepath.Join(s.LogDir, fmt.Sprintf("%s-%d.jsonl.gz", of.Name, s.Seeds[at])))
 		if err != nil {
@@ -308,6 +315,12 @@ func (e *Experiment) run(
 	}
 	run = &Run{Metrics: result.Metrics}
 	run.Policy = of.Name
+	if watch != nil {
+		if watch.err != nil {
+			return nil, watch.err
+		}
+		run.StartEstimates = watch.compare(result.Jobs)
+	}
 	if s.Observe {
 		run.Jobs, run.Series = result.Jobs, result.Series
 		if camera != nil {

@@ -61,6 +61,8 @@ type Spec struct {
 	MaxSamples int
 	// Perturb replaces predictions by a normal of this shift and CoV around the truth; nil for none.
 	Perturb *Perturb
+	// Estimates has starts estimated while they are simulated, and compared with what came true.
+	Estimates bool `json:",omitzero"`
 	// Observe keeps what the report's charts need of the first seed's runs.
 	Observe bool
 	// ReportCycle is the simulated time of the cycle whose plan is kept for the report: the first that is
