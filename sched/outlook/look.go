@@ -143,6 +143,9 @@ func (e *Estimator) pend(c *cycle, p *sched.Pending) {
 		if c.snap.Nodes.Slowed(p.Job, d.Nodes) {
 			slow = p.Job.SlowdownOrOne()
 		}
+		if !p.Job.Preferred.IsAny() {
+			e.slow.learn(slow > 1)
+		}
 		c.running = append(c.running, held{hash: w.hash, runtime: runtime, slow: slow, size: size})
 		e.started(w, c.now)
 		return
@@ -190,7 +193,7 @@ func (e *Estimator) traits(c *cycle, p *sched.Pending, size []float64) traits {
 func (e *Estimator) started(w *waiting, now float64) {
 	for i := range w.tellings {
 		t := &w.tellings[i]
-		e.drift.learn(t.median, now-t.at, e.cycle)
+		e.drift.learn(t, now, e.cycle)
 		e.orders.learn(t, now-t.at, e.cycle)
 	}
 	delete(e.jobs, w.job.ID)
@@ -207,10 +210,10 @@ func (e *Estimator) learn(c *cycle) {
 	for i := range c.jobs {
 		for k := range c.jobs[i].tellings {
 			t := &c.jobs[i].tellings[k]
-			e.drift.wait(t.median, c.now-t.at, e.cycle)
+			e.drift.wait(t, c.now, e.cycle)
 		}
 	}
-	e.observed = e.drift.settle(e.observed)
+	e.observed = e.drift.settle(e.observed, e.cycle)
 }
 
 // imagine simulates worlds, as many as the work allows, and two at least.
@@ -245,7 +248,7 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 	w := &e.world
 	w.cycle = c.snap.Cycle.Seconds()
 	w.free = append(w.free[:0], c.free...)
-	w.ends, w.queue, w.start = w.ends[:0], w.queue[:0], w.start[:0]
+	w.ends, w.jobs, w.queue, w.start = w.ends[:0], w.jobs[:0], w.queue[:0], w.start[:0]
 	salt := mix(uint64(number) + 1)
 	for i := range c.running {
 		h := &c.running[i]
@@ -266,11 +269,20 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 		}
 		left++
 		runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
-		w.queue = append(w.queue, entry{key: j.traits.key(order), seq: int32(i), at: int32(i), size: j.size,
-			until: e.until(&j.traits, c.now), runtime: runtime.Quantile(uniform(mix(j.hash ^ salt)))})
+		u := mix(j.hash ^ salt)
+		slow := 1.0
+		if !j.job.Preferred.IsAny() && uniform(mix(u)) < e.slow.share() {
+			slow = j.job.SlowdownOrOne()
+		}
+		w.add(entry{key: j.traits.key(order), seq: int32(i), at: int32(i), size: j.size,
+			until: e.until(&j.traits, c.now), runtime: slow * runtime.Quantile(uniform(u))})
 	}
-	slices.SortFunc(w.queue, compare)
-	w.run(disciplines[order], left, e.recent.replay(c.now, e.givesUp, mix(salt^e.config.Seed), 4*len(c.jobs)+400, order))
+	w.line()
+	most := len(c.jobs) + 200
+	if disciplines[order] == strict {
+		most = 0 // nobody waits for those that come later
+	}
+	w.run(disciplines[order], left, e.recent.replay(c.now, e.givesUp, mix(salt^e.config.Seed), most, order))
 }
 
 // until is when a job is given up, in seconds from now.
@@ -296,10 +308,16 @@ func (e *Estimator) ask(c *cycle, best int) {
 		if !due(j.cycles) || j.never {
 			continue
 		}
-		t := telling{at: c.now, median: max(0, e.median(j)-c.now)}
+		t := telling{at: c.now}
+		t.median, t.spread = e.raw(c, j)
+		for o := range t.orders {
+			t.orders[o] = math.NaN()
+		}
 		j.tellings = append(j.tellings, t)
 	}
-	for o := range orders {
+	for range asked {
+		o := e.turn
+		e.turn = (e.turn + 1) % orders
 		e.simulate(c, 0, o)
 		for i := range c.jobs {
 			if j := &c.jobs[i]; due(j.cycles) && !j.never {
@@ -321,7 +339,16 @@ func (e *Estimator) sorted(j *candidate) []float64 {
 	return e.scratch
 }
 
-func (e *Estimator) median(j *candidate) float64 { return quantileOf(e.sorted(j), 0.5) }
+// raw is what the worlds say: the median in seconds from now, and the spread of its logarithm.
+func (e *Estimator) raw(c *cycle, j *candidate) (median, spread float64) {
+	sorted := e.sorted(j)
+	median = max(0, quantileOf(sorted, 0.5)-c.now)
+	lo, hi := max(0, quantileOf(sorted, 0.16)-c.now), max(0, quantileOf(sorted, 0.84)-c.now)
+	return median, max(least, logRatio(hi, lo, e.cycle)/2)
+}
+
+// least is the smallest standard deviation of a logarithm that is believed.
+const least = 0.2
 
 // quantileOf is linear between the middles of sorted samples' shares.
 func quantileOf(sorted []float64, p float64) float64 {
@@ -366,16 +393,14 @@ func (e *Estimator) tell(c *cycle) []Outlook {
 	return out
 }
 
-// starts blends what the worlds say with how such estimates have come out.
+// starts corrects what the worlds say by how such estimates have come out.
 func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
-	sorted := e.sorted(j)
-	median := max(0, quantileOf(sorted, 0.5)-c.now)
+	median, spread := e.raw(c, j)
 	s := &e.drift.shifts[scale(median, e.cycle)]
 	soonest := e.cycle
-	for l, p := range toldLevels {
-		x := max(0, quantileOf(sorted, p)-c.now)
-		z := float64((1-s.weight)*logRatio(x, median, e.cycle)) + float64(s.weight*s.at[l])
-		at := float64((min(median, longest)+e.cycle)*math.Exp(z)) - e.cycle
+	for l := range toldLevels {
+		z := float64((1-s.weight)*prior[l]) + float64(s.weight*s.at[l])
+		at := float64((min(median, longest)+e.cycle)*math.Exp(spread*z)) - e.cycle
 		if at = max(at, soonest); at >= longest/2 {
 			at = math.Inf(1)
 		}
@@ -384,18 +409,29 @@ func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
 	}
 }
 
+// prior are the standardised quantiles before anything is learnt: those of the normal distribution, by half wider.
+var prior = [levels]float64{-2.94, -1.92, -1.01, 0, 1.01, 1.92, 2.94}
+
 // ends adds the runtime to the start, and tells the chance of the deadline.
 func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
 	runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
-	e.scratch = e.scratch[:0]
-	const n = 8
-	met, due := 0.0, j.traits.deadline-c.now
-	for a := range n {
-		start := o.Start.Quantile((float64(a) + 0.5) / n)
-		for b := range n {
-			e.scratch = append(e.scratch, start+runtime.Quantile((float64(b)+0.5)/n))
+	if j.forecast != runtime {
+		j.forecast = runtime
+		for i := range j.runtimes {
+			j.runtimes[i] = runtime.Quantile((float64(i) + 0.5) / parts)
 		}
-		met += runtime.CDF(due-start) / n
+	}
+	slow := 1 + float64((j.job.SlowdownOrOne()-1)*e.slow.of(j.job))
+	e.scratch = e.scratch[:0]
+	met, due := 0.0, j.traits.deadline-c.now
+	for a := range parts {
+		start := o.Start.Quantile((float64(a) + 0.5) / parts)
+		for _, x := range j.runtimes {
+			e.scratch = append(e.scratch, start+float64(slow*x))
+		}
+		if j.job.Deadline > 0 && due > start {
+			met += runtime.CDF((due-start)/slow) / parts
+		}
 	}
 	slices.SortFunc(e.scratch, cmp.Compare[float64])
 	for l, p := range toldLevels {

@@ -20,6 +20,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -88,6 +89,8 @@ type Estimator struct {
 	drift    drift
 	orders   scores
 	observed []observed
+	slow     slowed
+	turn     int // the order to be asked next
 	givesUp  float64
 	world    world
 	scratch  []float64
@@ -119,11 +122,40 @@ type waiting struct {
 	cycles   int     // for how many it has waited
 	samples  []float64
 	tellings []telling
+	forecast dist.Distribution
+	runtimes [parts]float64 // quantiles of forecast
 }
 
 // telling is an estimate, to be compared with what comes true.
 type telling struct {
 	at     float64         // seconds since the origin
 	median float64         // from then, as the worlds said
+	spread float64         // of its logarithm
 	orders [orders]float64 // medians by order; NaN if not asked
+}
+
+// parts is the number of equal parts of a distribution that ends are worked out with.
+const parts = 5
+
+// asked is how many orders are asked in a cycle.
+const asked = 2
+
+// slowed is how often jobs start off their preferred nodes.
+type slowed struct{ sum, weight float64 }
+
+func (s *slowed) learn(slow bool) {
+	s.sum, s.weight = float64(s.sum*fading), float64(s.weight*fading)+1
+	if slow {
+		s.sum++
+	}
+}
+
+// share begins with one job in four.
+func (s *slowed) share() float64 { return (s.sum + 1) / (s.weight + 4) }
+
+func (s *slowed) of(j *sched.Job) float64 {
+	if j.Preferred.IsAny() {
+		return 0
+	}
+	return s.share()
 }

@@ -27,11 +27,11 @@ type world struct {
 	cycle float64
 	free  []float64
 	ends  []ending // a heap
-	queue []entry
+	jobs  []entry
+	queue []int32   // of jobs, in order
 	start []float64 // of the pending jobs, in seconds from now; +Inf for never
 	work  int
 
-	least []float64 // scratch
 	after []ending  // scratch
 	room  []float64 // scratch
 }
@@ -99,13 +99,25 @@ func (w *world) take(size []float64, sign float64) {
 	}
 }
 
-// arrive puts a job into the queue.
-func (w *world) arrive(e entry) {
-	i, _ := slices.BinarySearchFunc(w.queue, e, compare)
-	w.queue = slices.Insert(w.queue, i, e)
+// add takes in a job, and line has those that were added wait in their order.
+func (w *world) add(e entry) { w.jobs = append(w.jobs, e) }
+
+func (w *world) line() {
+	for i := range w.jobs {
+		w.queue = append(w.queue, int32(i))
+	}
+	slices.SortFunc(w.queue, func(a, b int32) int { return compare(&w.jobs[a], &w.jobs[b]) })
 }
 
-func compare(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.seq, b.seq)) }
+// arrive puts a job into the queue.
+func (w *world) arrive(e entry) {
+	w.add(e)
+	i, _ := slices.BinarySearchFunc(w.queue, &e, func(a int32, b *entry) int { return compare(&w.jobs[a], b) })
+	w.work += (len(w.queue) - i) / 16
+	w.queue = slices.Insert(w.queue, i, int32(len(w.jobs)-1))
+}
+
+func compare(a, b *entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.seq, b.seq)) }
 
 // run lets the world go on until the jobs that wait now have started, left of them at first. Jobs to come are asked for
 // by next: the time of the next one, and the job itself.
@@ -137,11 +149,9 @@ func (w *world) run(how discipline, left int, next func() (at float64, e entry, 
 
 // startAt starts what can start at a time, and returns how many of those are jobs that wait now.
 func (w *world) startAt(t float64, how discipline) (started int) {
-	kept := w.queue[:0]
-	w.least = w.least[:0]
-	reserved, shadow := false, 0.0
-	for i := range w.queue {
-		e := w.queue[i]
+	kept, reserved, shadow := 0, false, 0.0
+	for i, at := range w.queue {
+		e := &w.jobs[at]
 		w.work++
 		if t >= e.until {
 			if e.at >= 0 {
@@ -149,15 +159,7 @@ func (w *world) startAt(t float64, how discipline) (started int) {
 			}
 			continue
 		}
-		ok := fits(e.size, w.free)
-		if ok && reserved {
-			if ok = t+e.runtime <= shadow || fits(e.size, w.room); ok && t+e.runtime > shadow {
-				for r, x := range e.size {
-					w.room[r] -= x
-				}
-			}
-		}
-		if ok {
+		if fits(e.size, w.free) && (!reserved || w.beside(e, t, shadow)) {
 			w.take(e.size, -1)
 			w.push(ending{t + e.runtime, e.size})
 			if e.at >= 0 {
@@ -166,23 +168,41 @@ func (w *world) startAt(t float64, how discipline) (started int) {
 			}
 			continue
 		}
-		kept = append(kept, e)
-		switch {
-		case how == strict:
-			kept = append(kept, w.queue[i+1:]...)
-			w.queue = kept
-			return started
-		case how == reserving && !reserved:
-			reserved = true
-			shadow = w.shadow(t, e.size)
+		w.queue[kept] = at
+		kept++
+		if how == reserving && !reserved {
+			reserved, shadow = true, w.shadow(t, e.size)
 		}
-		if w.exhausted() {
-			kept = append(kept, w.queue[i+1:]...)
-			break
+		if how == strict || w.exhausted() {
+			w.keep(kept, i+1)
+			return started
 		}
 	}
-	w.queue = kept
+	w.queue = w.queue[:kept]
 	return started
+}
+
+// keep removes what is between two places of the queue.
+func (w *world) keep(from, to int) {
+	if from < to {
+		w.work += (len(w.queue) - to) / 16
+		w.queue = slices.Delete(w.queue, from, to)
+	}
+}
+
+// beside tells whether a job that fits now does not delay the reservation. One that lasts longer takes of what is then
+// free beyond it.
+func (w *world) beside(e *entry, t, shadow float64) bool {
+	if t+e.runtime <= shadow {
+		return true
+	}
+	if !fits(e.size, w.room) {
+		return false
+	}
+	for r, x := range e.size {
+		w.room[r] -= x
+	}
+	return true
 }
 
 // exhausted tells that some resource is used up.

@@ -139,7 +139,10 @@ func fromHistory(k *Knowledge) (predict.Predictor, error) { return k.History() }
 func fromTruth(k *Knowledge) (predict.Predictor, error) { return predict.NewPerfect(k.Truth) }
 
 // unread is for policies that look at no forecast.
-func unread(*Knowledge) (predict.Predictor, error) {
+func unread(k *Knowledge) (predict.Predictor, error) {
+	if k.Shared {
+		return k.History()
+	}
 	zero, err := dist.NewPoint(0)
 	if err != nil {
 		return nil, err

@@ -72,6 +72,9 @@ type Knowledge struct {
 	History func() (predict.Predictor, error)
 	// Truth is a job's true runtime in seconds, and whether it is known. Only a simulator has it; others leave it nil.
 	Truth func(predict.Job) (seconds float64, ok bool)
+	// Shared tells that somebody besides the policy reads the forecasts. Policies that look at none then get those of
+	// History, too.
+	Shared bool
 }
 
 // Set is systems in the order in which they were registered. Its zero value is empty and ready for use. It is safe for
