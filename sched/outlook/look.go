@@ -7,6 +7,7 @@ import (
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/internal/odds"
 )
 
 // candidate is a job of the cycle that stays pending.
@@ -54,6 +55,7 @@ func (e *Estimator) Look(s *sched.Snapshot, plan *sched.Plan) ([]Outlook, error)
 	e.round++
 	c := e.take(s, plan)
 	e.learn(c)
+	e.review(c)
 	e.imagine(c)
 	return e.tell(c), nil
 }
@@ -438,6 +440,19 @@ func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
 		o.End.at[l] = quantileOf(e.scratch, p)
 	}
 	if j.job.Deadline > 0 {
-		o.MeetsDeadline = met
+		o.MeetsDeadline = e.chance(c, j, met, o.Start.Quantile(0.5))
 	}
+}
+
+// chance is the probability told of meeting a deadline. A deadline that has passed is missed.
+func (e *Estimator) chance(c *cycle, j *candidate, met, start float64) float64 {
+	if c.now > j.traits.deadline {
+		return 0
+	}
+	f := odds.Foretold{Chance: odds.Doubtful(met, j.pending.Prediction.Samples),
+		Passed: min(1, (c.now+start-j.traits.submitted)/max(j.job.Deadline.Seconds(), 1))}
+	if due(j.cycles) {
+		e.promises.add(j.job.ID, j.traits.deadline, e.round, f)
+	}
+	return e.odds.Tell(f)
 }

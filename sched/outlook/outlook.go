@@ -22,6 +22,7 @@ import (
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/internal/odds"
 )
 
 // ErrConfig is the sentinel of errors of [New].
@@ -90,6 +91,8 @@ type Estimator struct {
 	orders   scores
 	observed []observed
 	slow     slowed
+	odds     odds.Calibrator
+	promises promises
 	turn     int // the order to be asked next
 	givesUp  float64
 	world    world
@@ -110,7 +113,8 @@ func New(c Config) (*Estimator, error) {
 	case c.Work < 1:
 		return nil, fmt.Errorf("%w: work of %d, want at least 1", ErrConfig, c.Work)
 	}
-	return &Estimator{config: c, jobs: map[string]*waiting{}}, nil
+	return &Estimator{config: c, jobs: map[string]*waiting{}, odds: odds.New(),
+		promises: promises{of: map[string]*promise{}}}, nil
 }
 
 // waiting is what is known of a job that waits.

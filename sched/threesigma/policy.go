@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/internal/odds"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -34,7 +35,7 @@ type Policy struct {
 	spans    []time.Duration
 	followed bool
 	// told is what was told of the jobs that run, by id.
-	calibrator calibrator
+	calibrator odds.Calibrator
 	told       map[string]telling
 }
 
@@ -46,7 +47,7 @@ func New(cfg Config) (*Policy, error) {
 	}
 	return &Policy{
 		cfg: cfg, period: UnknownCycle, jobs: map[string]*known{}, held: map[string]*held{},
-		calibrator: newCalibrator(), told: map[string]telling{},
+		calibrator: odds.New(), told: map[string]telling{},
 	}, nil
 }
 
