@@ -317,7 +317,10 @@ func (e *Estimator) ask(c *cycle, best int) {
 		}
 		j.tellings = append(j.tellings, t)
 	}
-	for range asked {
+	for n := range asked {
+		if n > 0 && e.world.work > 2*e.config.Work {
+			break
+		}
 		o := e.turn
 		e.turn = (e.turn + 1) % orders
 		e.simulate(c, 0, o)

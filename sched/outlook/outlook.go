@@ -71,7 +71,7 @@ type Config struct {
 	Seed uint64
 	// Worlds is the number of samples a job, 2 to 64; 0 means 16.
 	Worlds int
-	// Work limits a cycle's simulations, in steps of some nanoseconds, at least 1; 0 means 200,000. Two worlds are
+	// Work limits a cycle's simulations, in steps of some nanoseconds, at least 1; 0 means 100,000. Two worlds are
 	// simulated at least.
 	Work int
 }
@@ -105,7 +105,7 @@ func New(c Config) (*Estimator, error) {
 		c.Worlds = 16
 	}
 	if c.Work == 0 {
-		c.Work = 200_000
+		c.Work = 100_000
 	}
 	switch {
 	case c.Worlds < 2 || c.Worlds > 64:

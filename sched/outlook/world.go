@@ -147,9 +147,12 @@ func (w *world) run(how discipline, left int, next func() (at float64, e entry, 
 	}
 }
 
+// depth is how many jobs may be passed over at a time. It bounds the work where thousands wait.
+const depth = 64
+
 // startAt starts what can start at a time, and returns how many of those are jobs that wait now.
 func (w *world) startAt(t float64, how discipline) (started int) {
-	kept, reserved, shadow := 0, false, 0.0
+	kept, passed, reserved, shadow := 0, 0, false, 0.0
 	for i, at := range w.queue {
 		e := &w.jobs[at]
 		w.work++
@@ -170,10 +173,11 @@ func (w *world) startAt(t float64, how discipline) (started int) {
 		}
 		w.queue[kept] = at
 		kept++
+		passed++
 		if how == reserving && !reserved {
 			reserved, shadow = true, w.shadow(t, e.size)
 		}
-		if how == strict || w.exhausted() {
+		if how == strict || passed == depth || w.exhausted() {
 			w.keep(kept, i+1)
 			return started
 		}
