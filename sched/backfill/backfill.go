@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	packing "github.com/hedgesched/hedge/sched/place"
 )
 
 func appendAll(b []byte, v []float64) []byte {
@@ -42,8 +43,8 @@ type policy struct {
 
 	units   units
 	profile profile
-	placer  sched.Placer
-	holders sched.Holders
+	placer  packing.Placer
+	holders packing.Holders
 	kept    map[string]*reservation
 }
 

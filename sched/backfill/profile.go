@@ -129,7 +129,7 @@ func (p *profile) holds(shares []share, demand []float64, start, length int64) b
 	return true
 }
 
-// fill divides a gang among units where it is to start, those with the least room first, as [sched.Placer] does. It
+// fill divides a gang among units where it is to start, those with the least room first, as a placer does. It
 // returns none if there is no room.
 func (p *profile) fill(units []int32, demand []float64, tasks int, start, length int64) []share {
 	var out []share

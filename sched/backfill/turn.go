@@ -228,7 +228,7 @@ func (t *turn) explain() {
 	if len(t.waits) == 0 {
 		return
 	}
-	t.holders.Reset(t.snap, t.placer.Free(), nil)
+	t.holders.Reset(t.snap, &t.placer, nil)
 	for i, j := range t.started {
 		t.holders.Start(j, t.plan.Decisions[t.at[i]].Nodes)
 	}

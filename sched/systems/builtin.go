@@ -9,6 +9,7 @@ import (
 	"github.com/hedgesched/hedge/sched/bigc"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
+	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/pigeon"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
@@ -44,6 +45,8 @@ func policies() []System {
 		list[i].Policy, list[i].Paper = variant(list[i].Name), threeSigmaPaper
 	}
 	list = append(list,
+		System{Name: "keep", Summary: "plans ahead as 3sigma does, and weighs the work that preemptions throw away",
+			Paper: "none: hedge's own", Policy: newKeep},
 		System{Name: "prio", Summary: "starts jobs with deadlines first, and preempts others for them",
 			Paper: threeSigmaPaper, Policy: plain(baseline.NewPrio), Predictor: unread},
 		System{Name: "fifo", Summary: "starts jobs by submission", Policy: plain(baseline.NewFIFO), Predictor: unread},
@@ -106,22 +109,45 @@ func agents() []System {
 // variant makes policies of a variant of 3Sigma.
 func variant(name string) func(*Planning) (sched.Policy, error) {
 	return func(p *Planning) (sched.Policy, error) {
-		c, err := threesigma.Variant(name)
+		c, err := p.threeSigma(name)
 		if err != nil {
 			return nil, err
 		}
-		if p.Solver != nil {
-			if c.Solver, err = p.Solver(); err != nil {
-				return nil, err
-			}
-		}
-		c.Options, c.Window, c.Slot, c.Stopwatch = p.Options, p.Window, p.Slot, p.Stopwatch
 		policy, err := threesigma.New(c)
 		if err != nil {
 			return nil, err
 		}
 		return policy, nil
 	}
+}
+
+// newKeep makes the policy of package keep.
+func newKeep(p *Planning) (sched.Policy, error) {
+	c, err := p.threeSigma("3sigma")
+	if err != nil {
+		return nil, err
+	}
+	c.Name = "keep"
+	policy, err := keep.New(keep.Config{Plan: c})
+	if err != nil {
+		return nil, err
+	}
+	return policy, nil
+}
+
+// threeSigma is the configuration of a variant of 3Sigma that plans with p.
+func (p *Planning) threeSigma(name string) (threesigma.Config, error) {
+	c, err := threesigma.Variant(name)
+	if err != nil {
+		return c, err
+	}
+	if p.Solver != nil {
+		if c.Solver, err = p.Solver(); err != nil {
+			return c, err
+		}
+	}
+	c.Options, c.Window, c.Slot, c.Stopwatch = p.Options, p.Window, p.Slot, p.Stopwatch
+	return c, nil
 }
 
 // plain makes policies that plan with nothing.

@@ -38,7 +38,7 @@ func TestBuiltinIsWhole(t *testing.T) {
 	list := systems.Builtin().List()
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
-		"prio fifo edf sjf easy conservative "+
+		"keep prio fifo edf sjf easy conservative "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
 		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo"), got)
 	assert.Subset(t, got, threesigma.Variants())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/internal/odds"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -20,10 +21,10 @@ type Policy struct {
 	cfg     Config
 	cycle   uint64
 	period  time.Duration // from one cycle to the next
-	refiner sched.Refiner
-	places  places
-	placer  sched.Placer
-	holders sched.Holders
+	refiner place.Refiner
+	sites   sites
+	placer  place.Placer
+	holders place.Holders
 	jobs    map[string]*known
 	held    map[string]*held
 	// model is the last cycle's. Its memory is used again.
