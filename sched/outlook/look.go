@@ -14,9 +14,11 @@ import (
 type candidate struct {
 	*waiting
 	pending *sched.Pending
+	index   int // in the snapshot
 	traits  traits
 	size    []float64
-	never   bool // the plan gives it up, or the nodes cannot hold it
+	slow    float64 // how many times longer it is expected to run than at full speed
+	never   bool    // the plan gives it up, or the nodes cannot hold it
 }
 
 // held is a job that runs after the plan.
@@ -35,14 +37,15 @@ type cycle struct {
 	free     []float64
 	total    []float64
 	running  []held
-	jobs     []candidate
+	jobs     []candidate // that wait
+	starting []candidate // that start with the plan
 	decision map[string]*sched.Decision
 	plan     *sched.Plan
 	snap     *sched.Snapshot
 }
 
-// Look takes in a cycle, as it was planned, and tells of each pending job that does not start with it, in the snapshot's
-// order. Cycles are shown in the order of their times. The snapshot and the plan are not kept. An error is that of
+// Look takes in a cycle, as it was planned, and tells of each pending job, in the snapshot's order. A job that starts with
+// the plan starts in 0 s. Any other starts in a cycle at the soonest. Cycles are shown in the order of their times. The snapshot and the plan are not kept. An error is that of
 // [sched.CheckSnapshot].
 func (e *Estimator) Look(s *sched.Snapshot, plan *sched.Plan) ([]Outlook, error) {
 	if err := sched.CheckSnapshot(s); err != nil {
@@ -90,7 +93,7 @@ func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
 		c.running = append(c.running, h)
 	}
 	for i := range s.Pending {
-		e.pend(c, &s.Pending[i])
+		e.pend(c, i)
 	}
 	return c
 }
@@ -127,7 +130,8 @@ func (e *Estimator) sizeOf(c *cycle, j *sched.Job) []float64 {
 }
 
 // pend takes in a pending job: as one that starts now, or one that waits.
-func (e *Estimator) pend(c *cycle, p *sched.Pending) {
+func (e *Estimator) pend(c *cycle, index int) {
+	p := &c.snap.Pending[index]
 	w := e.jobs[p.Job.ID]
 	runtime := forecast(p.Prediction.Dist, p.Prediction.Point)
 	size := e.sizeOf(c, p.Job)
@@ -150,10 +154,12 @@ func (e *Estimator) pend(c *cycle, p *sched.Pending) {
 		}
 		c.running = append(c.running, held{hash: w.hash, runtime: runtime, slow: slow, size: size})
 		e.started(w, c.now)
+		c.starting = append(c.starting, candidate{waiting: w, pending: p, index: index, traits: t, slow: slow})
 		return
 	}
 	w.cycles++
-	j := candidate{waiting: w, pending: p, traits: t, size: size}
+	j := candidate{waiting: w, pending: p, index: index, traits: t, size: size,
+		slow: 1 + float64((p.Job.SlowdownOrOne()-1)*e.slow.of(p.Job))}
 	for r, x := range size {
 		j.never = j.never || x > c.total[r]+enough
 	}
@@ -378,10 +384,16 @@ func quantileOf(sorted []float64, p float64) float64 {
 
 // tell makes the outlooks.
 func (e *Estimator) tell(c *cycle) []Outlook {
-	out := make([]Outlook, len(c.jobs))
+	out := make([]Outlook, 0, len(c.jobs)+len(c.starting))
+	next := 0
 	for i := range c.jobs {
 		j := &c.jobs[i]
-		o := &out[i]
+		for ; next < len(c.starting) && c.starting[next].index < j.index; next++ {
+			out = append(out, Outlook{})
+			e.begins(c, &c.starting[next], &out[len(out)-1])
+		}
+		out = append(out, Outlook{})
+		o := &out[len(out)-1]
 		o.Job, o.MeetsDeadline = j.job.ID, math.NaN()
 		if j.never {
 			for l := range o.Start.at {
@@ -395,7 +407,17 @@ func (e *Estimator) tell(c *cycle) []Outlook {
 		e.starts(c, j, &o.Start)
 		e.ends(c, j, o)
 	}
+	for ; next < len(c.starting); next++ {
+		out = append(out, Outlook{})
+		e.begins(c, &c.starting[next], &out[len(out)-1])
+	}
 	return out
+}
+
+// begins tells of a job that starts now.
+func (e *Estimator) begins(c *cycle, j *candidate, o *Outlook) {
+	o.Job, o.MeetsDeadline = j.job.ID, math.NaN()
+	e.ends(c, j, o)
 }
 
 // starts corrects what the worlds say by how such estimates have come out.
@@ -426,16 +448,15 @@ func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
 			j.runtimes[i] = runtime.Quantile((float64(i) + 0.5) / parts)
 		}
 	}
-	slow := 1 + float64((j.job.SlowdownOrOne()-1)*e.slow.of(j.job))
 	e.scratch = e.scratch[:0]
 	met, due := 0.0, j.traits.deadline-c.now
 	for a := range parts {
 		start := o.Start.Quantile((float64(a) + 0.5) / parts)
 		for _, x := range j.runtimes {
-			e.scratch = append(e.scratch, start+float64(slow*x))
+			e.scratch = append(e.scratch, start+float64(j.slow*x))
 		}
 		if j.job.Deadline > 0 && due > start {
-			met += runtime.CDF((due-start)/slow) / parts
+			met += runtime.CDF((due-start)/j.slow) / parts
 		}
 	}
 	slices.SortFunc(e.scratch, cmp.Compare[float64])

@@ -78,6 +78,9 @@ func (w *estimateWatch) see(c *sched.Cycle) {
 	now := c.Now.Sub(sim.Epoch())
 	fresh := false
 	for i := range told {
+		if told[i].Start.Quantile(1) == 0 {
+			continue // it starts
+		}
 		f := w.first[told[i].Job]
 		if f == nil {
 			f = &firstTold{at: now, outlook: told[i], walltime: math.Inf(1)}

@@ -18,6 +18,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/solver"
@@ -290,6 +291,15 @@ func (e *Experiment) run(
 	if s.Observe && at == 0 {
 		camera = newCamera(policy, slot, int(window/slot), s.ReportCycle)
 		c.Policy = camera
+	}
+	if s.SnapshotDir != "" {
+		if err := os.MkdirAll(s.SnapshotDir, 0o755); err != nil {
+			return nil, err
+		}
+		recorder := record.NewRecorder(c.Policy, &snapshotFiles{
+			prefix: filepath.Join(s.SnapshotDir, fmt.Sprintf("%s-%d", of.Name, s.Seeds[at]))})
+		c.Policy = recorder
+		defer func() { err = errors.Join(err, recorder.Err()) }()
 	}
 	var watch *estimateWatch
 	if s.Estimates {

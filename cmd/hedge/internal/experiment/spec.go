@@ -57,6 +57,8 @@ type Spec struct {
 	LogDir string
 	// CaptureDir receives every cycle's placement problem, POLICY-SEED-CYCLE.json.gz each; "" for none.
 	CaptureDir string
+	// SnapshotDir receives every cycle's snapshot, POLICY-SEED-CYCLE.json.gz each; "" for none.
+	SnapshotDir string `json:",omitempty"`
 	// MaxSamples limits the predictor's history per feature value (E2E-SAMPLE-n); 0 is no limit.
 	MaxSamples int
 	// Perturb replaces predictions by a normal of this shift and CoV around the truth; nil for none.
