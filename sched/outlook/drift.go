@@ -10,6 +10,7 @@ const (
 	scales    = 24  // of estimates: each twice the one before
 	memory    = 128 // ratios a scale
 	belief    = 6   // periods that weigh as much as what the worlds say
+	doubt     = 0.5 // by how much one period alone is believed to tell too little of what may come
 	neighbour = 1   // scales on either side that count, too
 )
 
@@ -82,9 +83,18 @@ func (d *drift) settle(scratch []observed, unit float64) []observed {
 		d.shifts[i] = shift{}
 		if n := weigh(all, math.Ldexp(unit, i)); n > 0 {
 			d.shifts[i] = shift{quantiles(all), n / (n + belief)}
+			d.shifts[i].widen(1 + doubt/math.Sqrt(n))
 		}
 	}
 	return scratch
+}
+
+// widen moves the quantiles away from the median.
+func (s *shift) widen(factor float64) {
+	median := s.at[levels/2]
+	for l := range s.at {
+		s.at[l] = median + float64((s.at[l]-median)*factor)
+	}
 }
 
 // weigh gives each ratio its weight, so that those of a period weigh one together, and returns the sum of the weights of

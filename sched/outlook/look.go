@@ -71,6 +71,9 @@ func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
 		c.decision[plan.Decisions[i].Job] = &plan.Decisions[i]
 	}
 	width := len(s.Nodes.Resources())
+	if !slices.Equal(e.resources, s.Nodes.Resources()) {
+		e.resources, e.recent = s.Nodes.Resources(), arrivals{} // which tell amounts of others
+	}
 	c.free, c.total = make([]float64, width), make([]float64, width)
 	for i, x := range s.Nodes.Capacity() {
 		c.total[i%width] += x
@@ -254,7 +257,7 @@ func (e *Estimator) imagine(c *cycle) {
 // simulate lets one world go on, its queue in some order.
 func (e *Estimator) simulate(c *cycle, number, order int) {
 	w := &e.world
-	w.cycle = c.snap.Cycle.Seconds()
+	w.cycle, w.depth = c.snap.Cycle.Seconds(), depth(len(c.jobs))
 	w.free = append(w.free[:0], c.free...)
 	w.ends, w.jobs, w.queue, w.start = w.ends[:0], w.jobs[:0], w.queue[:0], w.start[:0]
 	salt := mix(uint64(number) + 1)
@@ -460,8 +463,9 @@ func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
 		}
 	}
 	slices.SortFunc(e.scratch, cmp.Compare[float64])
+	shortest, _ := runtime.Bounds()
 	for l, p := range toldLevels {
-		o.End.at[l] = quantileOf(e.scratch, p)
+		o.End.at[l] = max(quantileOf(e.scratch, p), o.Start.at[l]+float64(j.slow*shortest))
 	}
 	if j.job.Deadline > 0 {
 		o.MeetsDeadline = e.chance(c, j, met, o.Start.Quantile(0.5))

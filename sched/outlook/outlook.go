@@ -84,19 +84,20 @@ type Estimator struct {
 	cycle  float64 // seconds, for what is estimated in
 	next   int     // world to be renewed
 
-	jobs     map[string]*waiting
-	round    int
-	recent   arrivals
-	drift    drift
-	orders   scores
-	observed []observed
-	slow     slowed
-	odds     odds.Calibrator
-	promises promises
-	turn     int // the order to be asked next
-	givesUp  float64
-	world    world
-	scratch  []float64
+	jobs      map[string]*waiting
+	round     int
+	resources []string
+	recent    arrivals
+	drift     drift
+	orders    scores
+	observed  []observed
+	slow      slowed
+	odds      odds.Calibrator
+	promises  promises
+	turn      int // the order to be asked next
+	givesUp   float64
+	world     world
+	scratch   []float64
 }
 
 // New makes an estimator that has learnt nothing. Its error wraps [ErrConfig].

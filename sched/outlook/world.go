@@ -31,6 +31,7 @@ type world struct {
 	queue []int32   // of jobs, in order
 	start []float64 // of the pending jobs, in seconds from now; +Inf for never
 	work  int
+	depth int // how many jobs are passed over at most
 
 	after []ending  // scratch
 	room  []float64 // scratch
@@ -148,7 +149,7 @@ func (w *world) run(how discipline, left int, next func() (at float64, e entry, 
 }
 
 // depth is how many jobs may be passed over at a time. It bounds the work where thousands wait.
-const depth = 64
+func depth(waiting int) int { return max(64, 200_000/max(waiting, 1)) }
 
 // startAt starts what can start at a time, and returns how many of those are jobs that wait now.
 func (w *world) startAt(t float64, how discipline) (started int) {
@@ -177,7 +178,7 @@ func (w *world) startAt(t float64, how discipline) (started int) {
 		if how == reserving && !reserved {
 			reserved, shadow = true, w.shadow(t, e.size)
 		}
-		if how == strict || passed == depth || w.exhausted() {
+		if how == strict || passed == w.depth || w.exhausted() {
 			w.keep(kept, i+1)
 			return started
 		}
