@@ -1,9 +1,7 @@
 package experiment
 
 import (
-	"fmt"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -112,7 +110,7 @@ func (w *estimateWatch) plan(s *sched.Snapshot, now time.Duration) {
 
 // compare looks at what became of the jobs.
 func (w *estimateWatch) compare(jobs []sim.JobRecord) *StartEstimates {
-	out := &StartEstimates{Coverage: map[string]float64{"50": 0, "80": 0, "95": 0}, Reliability: make([]Told, 10)}
+	out := &StartEstimates{Coverage: map[string]float64{"50": 0, "80": 0, "95": 0}, Reliability: make([]Told, bins)}
 	var ours, theirs []float64
 	for i := range jobs {
 		r := &jobs[i]
@@ -126,38 +124,45 @@ func (w *estimateWatch) compare(jobs []sim.JobRecord) *StartEstimates {
 			waited = (r.FirstStart - f.at).Seconds()
 		}
 		f.count(out, waited)
-		if os.Getenv("HEDGE_DEBUG") != "" {
-			fmt.Fprintln(os.Stderr, "EST", r.ID, r.Class, f.at.Seconds(), waited, f.walltime, f.cycles, f.outlook.Start.Quantile(.1), f.outlook.Start.Quantile(.5), f.outlook.Start.Quantile(.9), f.outlook.MeetsDeadline, !r.Missed())
-		}
 		if f.cycles >= manyCycles && r.FirstStart >= 0 {
 			ours = append(ours, math.Abs(f.outlook.Start.Quantile(0.5)-waited))
 			theirs = append(theirs, math.Abs(f.walltime-waited))
 		}
 		if p := f.outlook.MeetsDeadline; !math.IsNaN(p) {
-			b := &out.Reliability[min(int(p*10), 9)]
-			b.Jobs++
-			b.Told += p
-			if !r.Missed() {
-				b.Came++
-			}
+			out.Reliability[min(int(p*bins), bins-1)].add(p, !r.Missed())
 		}
 	}
 	for i := range out.Reliability {
-		if b := &out.Reliability[i]; b.Jobs > 0 {
-			b.Told /= float64(b.Jobs)
-			b.Came /= float64(b.Jobs)
-		}
+		out.Reliability[i].mean()
 	}
 	for name := range out.Coverage {
 		out.Coverage[name] /= float64(max(out.Jobs, 1))
 	}
 	out.Waited, out.MedianErrorS = len(ours), median(ours)
 	if w.asked {
-		m := median(theirs)
-		out.WalltimeErrorS = &m
+		out.WalltimeErrorS = new(median(theirs))
 	}
 	out.LookMS = w.spent.Seconds() * 1e3 / float64(max(w.cycles, 1))
 	return out
+}
+
+// bins is the number of equal parts of [0, 1] into which the probabilities told are sorted.
+const bins = 10
+
+func (t *Told) add(p float64, came bool) {
+	t.Jobs++
+	t.Told += p
+	if came {
+		t.Came++
+	}
+}
+
+// mean turns sums into means.
+func (t *Told) mean() {
+	if t.Jobs > 0 {
+		t.Told /= float64(t.Jobs)
+		t.Came /= float64(t.Jobs)
+	}
 }
 
 // count notes in which intervals a job's start was.
