@@ -78,10 +78,6 @@ func (l *Ledger) Row(node int) []float64 {
 	return from[node*l.width : (node+1)*l.width]
 }
 
-// Fit is the number of tasks of a demand that fit in what is free of one node, at most [math.MaxInt32]. Both have a
-// number a resource, as [NodeSet.Demand] has it.
-func Fit(demand, free []float64) int { return fitsOn(demand, free) }
-
 // Fit is how many tasks of the demand fit on one node now, at most [math.MaxInt32].
 func (l *Ledger) Fit(demand []float64, node int) int { return fitsOn(demand, l.Row(node)) }
 

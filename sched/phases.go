@@ -154,7 +154,7 @@ func (j *tracked) move(since time.Time, nodes []NodeTasks) {
 }
 
 func (j *tracked) asRunning() Running {
-	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed}
+	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed, held: j}
 }
 
 func (s *state) findPending(j *tracked) (int, bool) {

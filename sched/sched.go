@@ -90,6 +90,8 @@ type Running struct {
 	Nodes []NodeTasks
 	// Slowed tells that it runs outside its preferred set, Slowdown times longer.
 	Slowed bool
+
+	held *tracked // a Loop's own account of the job; nil in other snapshots
 }
 
 // Completion is a job that has finished.
@@ -137,7 +139,7 @@ func (s *Snapshot) Clone() *Snapshot {
 	c.Running = slices.Clone(s.Running)
 	c.Completed = slices.Clone(s.Completed)
 	for i := range c.Running {
-		c.Running[i].Nodes = slices.Clone(c.Running[i].Nodes)
+		c.Running[i].Nodes, c.Running[i].held = slices.Clone(c.Running[i].Nodes), nil
 	}
 	return &c
 }

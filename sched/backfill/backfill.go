@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
-	packing "github.com/hedgesched/hedge/sched/place"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 func appendAll(b []byte, v []float64) []byte {
@@ -43,8 +43,8 @@ type policy struct {
 
 	units   units
 	profile profile
-	placer  packing.Placer
-	holders packing.Holders
+	placer  place.Placer
+	holders place.Holders
 	kept    map[string]*reservation
 }
 
@@ -53,7 +53,7 @@ type reservation struct {
 	job    *sched.Job
 	start  time.Time
 	length int64
-	place  *place
+	place  *where
 	shares []share
 
 	at    int64 // start, in nanoseconds from now
@@ -116,7 +116,7 @@ func Starts(s *sched.Snapshot, e Estimate) ([]time.Time, error) {
 // begin makes the profile of what runs. It tells whether its units are others than before.
 func (p *policy) begin(s *sched.Snapshot) (changed bool) {
 	changed = p.units.renew(s)
-	p.profile.reset(p.units.width, p.units.free(s), int64(s.Cycle))
+	p.profile.reset(s.Nodes, p.units.width, p.units.free(s), int64(s.Cycle))
 	for i := range s.Running {
 		r := &s.Running[i]
 		need, err := s.Nodes.Demand(r.Job.Demand)
@@ -158,7 +158,7 @@ func (p *policy) reserve(of *sched.Pending, w *want) *reservation {
 }
 
 // try moves a reservation to a place if it can start there before a limit.
-func (p *policy) try(r *reservation, at *place, length, limit int64) {
+func (p *policy) try(r *reservation, at *where, length, limit int64) {
 	start, ok := p.profile.earliest(at.units, at.demand, r.job.Tasks, length, limit)
 	if ok {
 		r.at, r.length, r.place, r.valid = start, length, at, true

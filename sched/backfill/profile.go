@@ -13,6 +13,7 @@ const never = int64(200*365*24*3600) * 1e9
 
 // profile is what will be free, from now on, on each unit of the cluster. Times are nanoseconds from now.
 type profile struct {
+	nodes *sched.NodeSet
 	width int
 	units []steps
 	grid  int64 // starts are multiples of it; 0 for any time
@@ -39,7 +40,8 @@ type change struct {
 type share struct{ unit, tasks int }
 
 // reset begins with what is free now.
-func (p *profile) reset(width int, free []float64, grid int64) {
+func (p *profile) reset(nodes *sched.NodeSet, width int, free []float64, grid int64) {
+	p.nodes = nodes
 	n := len(free) / max(width, 1)
 	p.width, p.grid = width, grid
 	if len(p.units) != n {
@@ -114,7 +116,7 @@ func (p *profile) room(unit int, demand []float64, start, length int64) int {
 	}
 	fit := math.MaxInt32
 	for ; i < len(s.at) && (s.at[i] < start+length) && fit > 0; i++ {
-		fit = min(fit, sched.Fit(demand, s.free[i*p.width:(i+1)*p.width]))
+		fit = min(fit, p.nodes.Fit(demand, s.free[i*p.width:(i+1)*p.width]))
 	}
 	return fit
 }
@@ -196,7 +198,7 @@ func (p *profile) align(at int64) int64 {
 func (p *profile) changes(s *steps, demand []float64, tasks int, length, limit int64) (now int) {
 	p.fits = p.fits[:0]
 	for i := range s.at {
-		p.fits = append(p.fits, min(tasks, sched.Fit(demand, s.free[i*p.width:(i+1)*p.width])))
+		p.fits = append(p.fits, min(tasks, p.nodes.Fit(demand, s.free[i*p.width:(i+1)*p.width])))
 	}
 	p.queue = p.queue[:0]
 	front, in, out := 0, 0, 1 // in is the next step to be overlapped, out the next beginning to be passed

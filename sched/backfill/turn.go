@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 // turn is a plan being made.
@@ -22,7 +23,7 @@ type turn struct {
 // waiting is a decision whose reason wants those added that hold the room.
 type waiting struct {
 	decision int // or -1 for the plan's rest
-	place    *place
+	place    *where
 }
 
 // easy starts jobs in their order until one has to wait, reserves for that one, and then starts what fits beside it.
@@ -48,7 +49,7 @@ func (t *turn) easy() {
 // startNow starts a job if it fits now and until its estimated end, on preferred nodes or else on any.
 func (t *turn) startNow(p *sched.Pending, w *want) bool {
 	length := t.estimate.of(p.Job, &p.Prediction)
-	for _, at := range [...]*place{w.preferred, w.required} {
+	for _, at := range [...]*where{w.preferred, w.required} {
 		if at == nil || at.bound < p.Job.Tasks {
 			continue
 		}
@@ -75,7 +76,7 @@ func (t *turn) startNow(p *sched.Pending, w *want) bool {
 }
 
 // start puts a gang on nodes of the units that it has shares of.
-func (t *turn) start(j *sched.Job, at *place, shares []share) {
+func (t *turn) start(j *sched.Job, at *where, shares []share) {
 	var nodes []sched.NodeTasks
 	for _, s := range shares {
 		placed, ok := t.placer.Place(at.need, t.units.cells[s.unit], s.tasks)
@@ -113,7 +114,7 @@ func (t *turn) wait(r *reservation) {
 }
 
 // queue lets a job wait without a reservation, for the reason that all such jobs share.
-func (t *turn) queue(at *place) {
+func (t *turn) queue(at *where) {
 	if t.plan.Rest.Code == "" {
 		t.plan.Rest = sched.Reason{Code: sched.ReasonWaiting, Probability: sched.UnknownProbability}
 		if t.head != "" {
@@ -232,7 +233,7 @@ func (t *turn) explain() {
 	for i, j := range t.started {
 		t.holders.Start(j, t.plan.Decisions[t.at[i]].Nodes)
 	}
-	found := map[*place]sched.Reason{}
+	found := map[*where]sched.Reason{}
 	for _, w := range t.waits {
 		r, known := found[w.place]
 		if !known {
@@ -244,7 +245,7 @@ func (t *turn) explain() {
 			to = &t.plan.Decisions[w.decision].Reason
 		}
 		if len(to.Ahead) > 0 {
-			to.Behind(r.Ahead, r.More)
+			place.Behind(to, r.Ahead, r.More)
 		} else {
 			to.Ahead, to.More = r.Ahead, r.More
 		}

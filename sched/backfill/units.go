@@ -19,11 +19,11 @@ type units struct {
 	cells  [][]int32       // nodes by unit
 	demand []float64       // of a task, where task is not nil: 1
 	width  int
-	places map[string]*place
+	places map[string]*where
 }
 
-// place is where the gangs of a kind of job may go.
-type place struct {
+// where is where the gangs of a kind of job may go.
+type where struct {
 	name   string
 	demand []float64 // on a unit
 	need   []float64 // on a node
@@ -35,8 +35,8 @@ type place struct {
 
 // want is a kind of job.
 type want struct {
-	required  *place
-	preferred *place // nil where it is no other
+	required  *where
+	preferred *where // nil where it is no other
 	err       error
 }
 
@@ -55,7 +55,7 @@ func (u *units) renew(s *sched.Snapshot) (changed bool) {
 		fresh = true
 	}
 	if fresh || len(u.places) > 2*len(s.Pending)+1024 {
-		u.places = map[string]*place{}
+		u.places = map[string]*where{}
 	}
 	for _, p := range u.places {
 		p.bound = p.holds
@@ -162,7 +162,7 @@ func (u *units) free(s *sched.Snapshot) []float64 {
 	width := len(u.task)
 	out := make([]float64, len(u.cells))
 	for n, c := range u.of {
-		out[c] += float64(sched.Fit(u.task, s.Free[n*width:(n+1)*width]))
+		out[c] += float64(u.nodes.Fit(u.task, s.Free[n*width:(n+1)*width]))
 	}
 	return out
 }
@@ -179,7 +179,7 @@ func (u *units) on(need []float64) []float64 {
 func (u *units) want(j *sched.Job) want {
 	need, err := u.nodes.Demand(j.Demand)
 	if err != nil {
-		return want{err: err, required: &place{name: j.Required.String()}}
+		return want{err: err, required: &where{name: j.Required.String()}}
 	}
 	w := want{required: u.place(j.Required, need)}
 	if !j.Preferred.IsAny() {
@@ -190,7 +190,7 @@ func (u *units) want(j *sched.Job) want {
 	return w
 }
 
-func (u *units) place(set sched.EquivalenceSet, need []float64) *place {
+func (u *units) place(set sched.EquivalenceSet, need []float64) *where {
 	key := set.String()
 	if u.task == nil {
 		key = string(appendAll([]byte(key), need))
@@ -198,7 +198,7 @@ func (u *units) place(set sched.EquivalenceSet, need []float64) *place {
 	if p := u.places[key]; p != nil {
 		return p
 	}
-	p := &place{name: set.String(), need: need, demand: u.on(need), nodes: u.nodes.NodesOf(set)}
+	p := &where{name: set.String(), need: need, demand: u.on(need), nodes: u.nodes.NodesOf(set)}
 	p.holds = u.nodes.Holds(need, p.nodes)
 	p.bound = p.holds
 	for _, n := range p.nodes {

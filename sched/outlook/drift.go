@@ -97,7 +97,7 @@ func (s *shift) widen(factor float64) {
 	}
 }
 
-// weigh gives each ratio its weight, so that those of a period weigh one together, and returns the sum of the weights of
+// weigh gives each ratio its weight, so that those of a period weigh one together. It returns the sum of the weights of
 // those that are not open.
 func weigh(all []observed, period float64) (sum float64) {
 	slices.SortFunc(all, func(a, b observed) int { return cmp.Compare(a.at, b.at) })

@@ -44,9 +44,9 @@ type cycle struct {
 	snap     *sched.Snapshot
 }
 
-// Look takes in a cycle, as it was planned, and tells of each pending job, in the snapshot's order. A job that starts with
-// the plan starts in 0 s. Any other starts in a cycle at the soonest. Cycles are shown in the order of their times. The snapshot and the plan are not kept. An error is that of
-// [sched.CheckSnapshot].
+// Look takes in a cycle, as it was planned, and tells of each pending job, in the snapshot's order. A job that starts
+// with the plan starts in 0 s. Any other starts in a cycle at the soonest. Cycles are shown in the order of time.
+// Neither the snapshot nor the plan is changed. An error is that of [sched.CheckSnapshot].
 func (e *Estimator) Look(s *sched.Snapshot, plan *sched.Plan) ([]Outlook, error) {
 	if err := sched.CheckSnapshot(s); err != nil {
 		return nil, err

@@ -1,15 +1,19 @@
 // Package outlook tells when pending jobs will start and end, as distributions. It works for any policy.
 //
-// An [Estimator] is shown each cycle's snapshot and plan. It simulates the queue forward in a few worlds. In each world
-// every running and pending job has a runtime drawn from its distribution, and jobs that are like the latest ones go on
-// arriving. A world goes through the queue in one of several orders ([Order]). Which one is used is learnt from which one
-// would have told the starts so far best, so the policy itself is never asked. The numbers that runtimes are drawn with
+// An [Estimator] is shown each cycle's snapshot and plan. It simulates the queue forward in a few worlds. In each
+// world every running and pending job has a runtime drawn from its distribution, and jobs like the latest ones go on
+// arriving. A world goes through the queue in one of several orders: by submission (strictly, passing over what does
+// not fit, or with a reservation), by priority, deadline, runtime or worth, or as the plan says. The one is used that
+// would have told the starts so far best. So the policy itself is never asked. The numbers that runtimes are drawn with
 // belong to the job and the world, not to the cycle. So an estimate changes only when something has happened. Samples
 // are kept: where many jobs wait, each cycle renews a few worlds only.
 //
 // What the worlds say is then corrected by how earlier estimates came out. The ratio of the true wait to the estimated
-// one is learnt for short and for long waits, from jobs that have started and from those that still wait. So the estimates
-// take in what no simulation knows: drift of the load, arrivals to come, and how the policy departs from its order.
+// one is learnt for short and for long waits, from jobs that have started and from those that still wait. So the
+// estimates take in what no simulation knows: drift of the load, and how the policy departs from its order. The
+// probabilities of meeting deadlines are corrected by what became of earlier ones.
+//
+// Worlds do not tell nodes apart and preempt nothing. What that costs is left to the correction.
 //
 // The package decides nothing and never asks a policy, a predictor or a clock.
 package outlook

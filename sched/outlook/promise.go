@@ -31,8 +31,8 @@ func (p *promises) add(job string, deadline float64, round int, f odds.Foretold)
 	m.told = append(m.told, f)
 }
 
-// review learns from jobs that have finished, and from those that still wait or run after their deadlines. A job that is
-// nowhere any more teaches nothing.
+// review learns from jobs that have finished, and from those that still wait or run after their deadlines. A job that
+// is nowhere any more teaches nothing.
 func (e *Estimator) review(c *cycle) {
 	finished := map[string]float64{}
 	for _, d := range c.snap.Completed {

@@ -11,6 +11,7 @@ import (
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
@@ -23,6 +24,7 @@ const (
 	easyPaper       = "EASY (Lifka, JSSPP 1995)"
 	// Mu'alem and Feitelson compare it with EASY.
 	conservativePaper = "Conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001)"
+	slearnPaper       = "SLearn (Jajoo et al., NSDI 2022)"
 	sparrowPaper      = "Sparrow (Ousterhout et al., SOSP 2013)"
 )
 
@@ -91,7 +93,7 @@ func agents() []System {
 			list[i].Agents = switches
 		}
 	}
-	return append(list,
+	list = append(list,
 		System{Name: "pigeon", Summary: "spreads tasks over masters of groups of nodes; some nodes take short tasks only",
 			Paper: pigeonPaper, Agents: pigeon.Config{}},
 		System{Name: "kairos", Summary: "without estimates: the task that has run least goes first, by preemption",
@@ -104,6 +106,27 @@ func agents() []System {
 			Paper: "Big-C (Chen et al., USENIX ATC 2017)", Agents: bigc.Config{}},
 		System{Name: "yarn-fifo", Summary: "a queue of tasks in order, without preemption", Agents: kairos.Config{}},
 	)
+	return append(list, generic()...)
+}
+
+// generic are the schemes of the generic scheduler GS.
+func generic() []System {
+	list := []System{
+		{Name: "gs-slearn", Summary: "small jobs first, by queues; a job's size is that of its first tasks, which run early",
+			Agents: slearn.SLearn},
+		{Name: "gs-joint", Summary: "gs whose sizes come from history, corrected by every task that ends",
+			Agents: slearn.JointScheme},
+		{Name: "gs-3sigma", Summary: "gs whose sizes come from the distribution of earlier jobs", Agents: slearn.ThreeSigma},
+		{Name: "gs-3sigmatl", Summary: "gs-3sigma with jobs of one or two tasks in front", Agents: slearn.ThreeSigmaTL},
+		{Name: "gs-point", Summary: "gs whose sizes are the medians of earlier jobs", Agents: slearn.PointEst},
+		{Name: "gs-las", Summary: "gs without estimates: jobs go down as their tasks run", Agents: slearn.LAS},
+		{Name: "gs-fifo", Summary: "gs with one queue: jobs in order of arrival", Agents: slearn.FIFO},
+		{Name: "gs-oracle", Summary: "gs that knows the true sizes, as nobody does", Agents: slearn.Oracle},
+	}
+	for i := range list {
+		list[i].Paper = slearnPaper
+	}
+	return list
 }
 
 // variant makes policies of a variant of 3Sigma.

@@ -47,7 +47,7 @@ type System struct {
 	// of a Set have one if they have a policy.
 	Predictor func(*Knowledge) (predict.Predictor, error)
 	// Agents is what a host makes the agents of: an eagle.Switches in Eagle's family, a pigeon.Config,
-	// kairos.Choice, bigc.Config, or a kairos.Config for a plain queue. A value of a type of yours is for
+	// kairos.Choice, bigc.Config, a slearn.Scheme, or a kairos.Config for a plain queue. A value of a type of yours is for
 	// a host of yours; the others refuse it.
 	Agents any
 }

@@ -40,7 +40,8 @@ func TestBuiltinIsWhole(t *testing.T) {
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
 		"keep prio fifo edf sjf easy conservative "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
-		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo"), got)
+		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo "+
+		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle"), got)
 	assert.Subset(t, got, threesigma.Variants())
 	assert.Subset(t, got, eagle.Names())
 	var again systems.Set

@@ -32,20 +32,15 @@ type whenDocument struct {
 // that there is not.
 type whenJob struct {
 	Job       string   `json:"job"`
-	Start     span     `json:"start_s"`
-	End       span     `json:"end_s"`
+	Start     when     `json:"start_s"`
+	End       when     `json:"end_s"`
 	Meets     *float64 `json:"meets_deadline"`
 	WalltimeS *float64 `json:"walltime_start_s"`
 }
 
-type span struct {
-	P10 *float64 `json:"p10"`
-	P50 *float64 `json:"p50"`
-	P90 *float64 `json:"p90"`
-}
-
-func spanOf(t *outlook.Times) span {
-	return span{orNull(t.Quantile(0.1)), orNull(t.Quantile(0.5)), orNull(t.Quantile(0.9))}
+// timesOf is what a document has of a distribution.
+func timesOf(t *outlook.Times) when {
+	return when{orNull(t.Quantile(0.1)), orNull(t.Quantile(0.5)), orNull(t.Quantile(0.9))}
 }
 
 // orNull is a number for JSON, which has neither infinities nor NaN.
@@ -77,18 +72,18 @@ and the estimates are corrected by what became of the jobs in between.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			return when(cmd.Context(), s, &f, job, seed)
+			return tellWhen(cmd.Context(), s, &f, job, seed)
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().Lookup("snapshot").Usage = "recording `file`, a snapshot a line, gzip or not, - for stdin, or a directory of them"
+	cmd.Flags().Lookup("snapshot").Usage += ", or a directory of them"
 	cmd.Flags().StringVar(&job, "job", "", "job to tell of (default: all)")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the simulated worlds")
 	return cmd
 }
 
-// when plans and looks at every snapshot, and tells of the last.
-func when(ctx context.Context, s *Host, f *snapshotFlags, job string, seed uint64) error {
+// tellWhen plans and looks at every snapshot, and tells of the last.
+func tellWhen(ctx context.Context, s *Host, f *snapshotFlags, job string, seed uint64) error {
 	fresh, done, err := f.policies(s, f.policy)
 	if err != nil {
 		return fmt.Errorf("--policy: %w", err)
@@ -208,7 +203,7 @@ func whenOf(s *sched.Snapshot, told []outlook.Outlook, job string) (*whenDocumen
 	for i := range told {
 		o := &told[i]
 		if job == "" || o.Job == job {
-			d.Jobs = append(d.Jobs, whenJob{Job: o.Job, Start: spanOf(&o.Start), End: spanOf(&o.End),
+			d.Jobs = append(d.Jobs, whenJob{Job: o.Job, Start: timesOf(&o.Start), End: timesOf(&o.End),
 				Meets: orNull(o.MeetsDeadline), WalltimeS: orNull(at[o.Job])})
 		}
 	}

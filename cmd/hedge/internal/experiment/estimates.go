@@ -18,8 +18,8 @@ type StartEstimates struct {
 	Jobs int `json:"jobs"`
 	// Coverage is the share of jobs that started within the interval told, by the interval's percentage.
 	Coverage map[string]float64 `json:"coverage"`
-	// Waited is how many waited for five cycles at least, and started. The errors are theirs: the median distance in seconds
-	// between the median told and the start, and the same of a batch system's plan by the times asked for.
+	// Waited is how many waited for five cycles at least, and started. The errors are theirs: the median distance in
+	// seconds between the median told and the start, and the same of a batch system's plan by the times asked for.
 	Waited         int      `json:"waited_jobs"`
 	MedianErrorS   float64  `json:"median_error_s"`
 	WalltimeErrorS *float64 `json:"walltime_median_error_s"`
