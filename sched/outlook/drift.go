@@ -10,7 +10,7 @@ const (
 	scales    = 24  // of estimates: each twice the one before
 	memory    = 128 // ratios a scale
 	belief    = 6   // periods that weigh as much as what the worlds say
-	doubt     = 0.5 // by how much one period alone is believed to tell too little of what may come
+	doubt     = 1   // by how much one period alone is believed to tell too little of what may come
 	neighbour = 1   // scales on either side that count, too
 )
 

@@ -115,8 +115,8 @@ func (w *estimateWatch) compare(jobs []sim.JobRecord) *StartEstimates {
 	for i := range jobs {
 		r := &jobs[i]
 		f := w.first[r.ID]
-		if f == nil {
-			continue
+		if f == nil || r.FirstStart >= 0 && r.FirstStart < f.at {
+			continue // it was told of only when it waited again after a preemption
 		}
 		out.Jobs++
 		waited := math.Inf(1)
