@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hedgesched/hedge/adapters/sim/usage"
+	"github.com/hedgesched/hedge/adapters/sim/taskuse"
 )
 
 // BenchmarkHalfContended is 10,000 machines of 30 tasks whose use changes every five minutes or so. On every second
@@ -25,9 +25,9 @@ func BenchmarkHalfContended(b *testing.B) {
 		if on%2 == 1 {
 			mean = 1.5
 		}
-		use := make(usage.Series, 8)
+		use := make(taskuse.Series, 8)
 		for i := range use {
-			use[i] = usage.Segment{Duration: time.Duration((0.5 + rng.Float64()) * float64(5*time.Minute)),
+			use[i] = taskuse.Segment{Duration: time.Duration((0.5 + rng.Float64()) * float64(5*time.Minute)),
 				CPU: mean * (0.5 + rng.Float64()), Memory: 10 * rng.Float64()}
 		}
 		m.Start(at, on, Task{Owner: on, CPU: 0.5 + rng.Float64(), Memory: 10, Use: use})

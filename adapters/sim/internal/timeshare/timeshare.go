@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim/event"
-	"github.com/hedgesched/hedge/adapters/sim/usage"
+	"github.com/hedgesched/hedge/adapters/sim/taskuse"
 )
 
 // Capacity is what a machine has.
@@ -31,7 +31,7 @@ type Task struct {
 	// CPU and Memory are its requests, not negative.
 	CPU, Memory float64
 	// Use is valid.
-	Use usage.Series
+	Use taskuse.Series
 }
 
 // EvictAt is the share of its memory up to which a machine keeps all its tasks. Kubernetes and the thesis set such a
@@ -79,26 +79,31 @@ type Totals struct {
 	Events int64
 }
 
-// slot is a task on its machine, with what is needed to share CPU.
+// slot is a task on its machine.
 type slot struct {
-	end   time.Duration // when the segment ends if nothing changes
-	since time.Duration // when left and rate were last set
-	left  float64       // of the segment, in nanoseconds at full speed
-	rate  float64       // work done per time, 0 to 1
-	want  float64       // CPU
-	share float64       // weight
-	ratio float64       // want over share
-	mem   float64
-	top   float64 // the most CPU that it had
-	task  int32
-	short bool // it gets less than it wants
-	ever  bool // it did so at some time
+	left    float64       // of the segment at since, in nanoseconds at full speed
+	since   time.Duration // when left and rate were last set
+	rate    float64       // work done per time, 0 to 1
+	share   float64       // weight
+	ratio   float64       // CPU that it wants over share
+	top     float64       // the most CPU that it had before since
+	begun   time.Duration // when the segment began
+	memTime float64       // memory times seconds, in the segments before
+	use     taskuse.Series
+	segment int32
+	task    int32
+	short   bool // it gets less than it wants
+	ever    bool // it did so at some time
 }
 
-// machine is one machine.
+// machine is one machine. Of its tasks, in order of start, what every change looks at lies apart from the rest, so that
+// a change touches little memory.
 type machine struct {
 	Capacity
-	slots []slot // in order of start
+	ends  []time.Duration // when the segment ends if nothing changes
+	wants []float64       // CPU
+	mems  []float64
+	slots []slot
 	next  event.Handle
 	due   time.Duration // of next; never if there is none
 	dirty bool
@@ -109,12 +114,11 @@ type machine struct {
 
 // task is what is rarely needed of a task.
 type task struct {
-	Task
-	machine int32
-	segment int
-	started time.Duration
-	begun   time.Duration // when the segment began
-	used    Used          // in the segments before
+	owner, index int32
+	machine      int32
+	priority     int
+	memory       float64 // request
+	started      time.Duration
 }
 
 // Machines are machines and what runs on them. Times never fall from one call to the next. It is not safe for
@@ -154,25 +158,26 @@ func (m *Machines) Start(at time.Duration, on int32, t Task) int32 {
 	} else {
 		m.tasks = append(m.tasks, task{})
 	}
-	m.tasks[id] = task{Task: t, machine: on, started: at}
+	m.tasks[id] = task{owner: t.Owner, index: t.Index, machine: on, priority: t.Priority, memory: t.Memory, started: at}
 	x := &m.machines[on]
-	x.slots = append(x.slots, slot{task: id, share: max(t.CPU, leastShare*x.CPU)})
-	m.load(&x.slots[len(x.slots)-1], at)
+	x.slots = append(x.slots, slot{task: id, share: max(t.CPU, leastShare*x.CPU), use: t.Use})
+	x.ends, x.wants, x.mems = append(x.ends, 0), append(x.wants, 0), append(x.mems, 0)
+	x.load(len(x.slots)-1, at)
 	m.mark(on)
 	m.totals.Events++
 	return id
 }
 
-// load begins the task's current segment, at full speed until the machine is settled.
-func (m *Machines) load(s *slot, at time.Duration) {
-	t := &m.tasks[s.task]
-	t.begun = at
-	g := &t.Use[t.segment]
-	s.want, s.mem, s.left, s.since, s.rate, s.ratio = g.CPU, g.Memory, float64(g.Duration), at, 1, 0
+// load begins a task's current segment, at full speed until the machine is settled.
+func (x *machine) load(k int, at time.Duration) {
+	s := &x.slots[k]
+	g := &s.use[s.segment]
+	x.wants[k], x.mems[k] = g.CPU, g.Memory
+	s.left, s.since, s.rate, s.begun, s.ratio = float64(g.Duration), at, 1, at, 0
 	if s.share > 0 {
-		s.ratio = s.want / s.share
+		s.ratio = g.CPU / s.share
 	}
-	s.end = later(at, s.left)
+	x.ends[k] = later(at, s.left)
 }
 
 // later is a time and a number of nanoseconds, rounded to the nearest; never if no time.Duration holds it.
@@ -195,9 +200,8 @@ func (m *Machines) Stop(at time.Duration, id int32) Used {
 	on := m.tasks[id].machine
 	x := &m.machines[on]
 	k := x.find(id)
-	used := m.usedBy(&x.slots[k], at, x.slots[k].remaining(at))
-	x.slots = slices.Delete(x.slots, k, k+1)
-	m.release(id)
+	used := m.usedBy(x, k, at)
+	m.release(x, k)
 	m.mark(on)
 	m.totals.Events++
 	return used
@@ -208,21 +212,27 @@ func (x *machine) find(id int32) int {
 	return slices.IndexFunc(x.slots, func(s slot) bool { return s.task == id })
 }
 
-func (m *Machines) release(id int32) {
-	m.tasks[id] = task{}
-	m.free = append(m.free, id)
+// release takes a task off its machine.
+func (m *Machines) release(x *machine, k int) {
+	m.free = append(m.free, x.slots[k].task)
+	x.slots = slices.Delete(x.slots, k, k+1)
+	x.ends, x.wants, x.mems = slices.Delete(x.ends, k, k+1), slices.Delete(x.wants, k, k+1), slices.Delete(x.mems, k, k+1)
 }
 
-// usedBy is what a task has used up to a time at which so much is left of its segment, in nanoseconds at full speed.
-func (m *Machines) usedBy(s *slot, at time.Duration, left float64) Used {
-	t := &m.tasks[s.task]
-	used := t.used
-	used.Ran = at - t.started
-	done := float64(t.Use[t.segment].Duration) - left
-	used.CPUTime += float64(s.want * done / 1e9)
-	used.MemoryTime += float64(s.mem * (at - t.begun).Seconds())
-	used.MaxCPU, used.MaxMemory = max(s.top, float64(s.want*s.rate)), max(used.MaxMemory, s.mem)
-	used.Throttled = s.ever
+// usedBy is what a task has used up to a time.
+func (m *Machines) usedBy(x *machine, k int, at time.Duration) Used {
+	s := &x.slots[k]
+	done := s.use[:s.segment]
+	used := Used{Ran: at - m.tasks[s.task].started, MemoryTime: s.memTime, MaxCPU: s.top, Throttled: s.ever,
+		CPUTime: done.CPUTime()}
+	_, used.MaxMemory = done.Max()
+	if int(s.segment) == len(s.use) {
+		return used
+	}
+	part := float64(s.use[s.segment].Duration) - s.remaining(at)
+	used.CPUTime += float64(x.wants[k] * part / 1e9)
+	used.MemoryTime += float64(x.mems[k] * (at - s.begun).Seconds())
+	used.MaxCPU, used.MaxMemory = max(s.top, float64(x.wants[k]*s.rate)), max(used.MaxMemory, x.mems[k])
 	return used
 }
 
@@ -234,15 +244,14 @@ func (s *slot) remaining(at time.Duration) float64 {
 // Look is what a task gets at present, and whether that is less CPU than it wants.
 func (m *Machines) Look(id int32) (cpu, memory float64, throttled bool) {
 	x := &m.machines[m.tasks[id].machine]
-	s := &x.slots[x.find(id)]
-	return float64(s.want * s.rate), s.mem, s.rate < 1
+	k := x.find(id)
+	return float64(x.wants[k] * x.slots[k].rate), x.mems[k], x.slots[k].rate < 1
 }
 
 // Used is what a running task has used up to a time.
 func (m *Machines) Used(at time.Duration, id int32) Used {
 	x := &m.machines[m.tasks[id].machine]
-	s := &x.slots[x.find(id)]
-	return m.usedBy(s, at, s.remaining(at))
+	return m.usedBy(x, x.find(id), at)
 }
 
 // Next is the next instant at which something happens by itself.
@@ -280,29 +289,30 @@ func byTask(a, b End) int {
 // expire ends the segments of a machine that are over.
 func (m *Machines) expire(on int32, at time.Duration, completed []End) []End {
 	x := &m.machines[on]
-	kept := x.slots[:0]
-	for k := range x.slots {
-		s := &x.slots[k]
-		if s.end > at {
-			kept = append(kept, *s)
+	for k := 0; k < len(x.ends); k++ {
+		if x.ends[k] > at {
 			continue
 		}
 		m.totals.Events++
-		t := &m.tasks[s.task]
-		used := m.usedBy(s, at, 0)
-		s.top = used.MaxCPU
-		if t.segment++; t.segment == len(t.Use) {
-			completed = append(completed, End{Task: s.task, Owner: t.Owner, Index: t.Index, Used: used})
-			m.release(s.task)
+		s := &x.slots[k]
+		s.top = max(s.top, float64(x.wants[k]*s.rate))
+		s.memTime += float64(x.mems[k] * (at - s.begun).Seconds())
+		if s.segment++; int(s.segment) < len(s.use) {
+			x.load(k, at)
 			continue
 		}
-		t.used = used
-		m.load(s, at)
-		kept = append(kept, *s)
+		completed = append(completed, m.end(x, k, at))
+		m.release(x, k)
+		k--
 	}
-	clear(x.slots[len(kept):])
-	x.slots = kept
 	return completed
+}
+
+// end tells of a task that ends.
+func (m *Machines) end(x *machine, k int, at time.Duration) End {
+	id := x.slots[k].task
+	t := &m.tasks[id]
+	return End{Task: id, Owner: t.owner, Index: t.index, Used: m.usedBy(x, k, at)}
 }
 
 // Settle shares out anew what the machines have that changed since the last Settle. Where memory is short, it evicts
@@ -340,85 +350,82 @@ const tolerance = 1e-9
 // relieve evicts tasks until the machine's memory is enough.
 func (m *Machines) relieve(x *machine, at time.Duration) {
 	limit := EvictAt * x.Memory * (1 + tolerance)
-	for x.memory() > limit {
+	for sum(x.mems) > limit {
 		k := m.victim(x)
-		s := &x.slots[k]
-		t := &m.tasks[s.task]
-		used := m.usedBy(s, at, s.remaining(at))
-		m.evicted = append(m.evicted, End{Task: s.task, Owner: t.Owner, Index: t.Index, Used: used})
-		m.release(s.task)
-		x.slots = slices.Delete(x.slots, k, k+1)
+		m.evicted = append(m.evicted, m.end(x, k, at))
+		m.release(x, k)
 		m.totals.Evictions++
 		m.totals.Events++
 	}
 }
 
-func (x *machine) memory() float64 {
-	sum := 0.0
-	for k := range x.slots {
-		sum += x.slots[k].mem
+func sum(amounts []float64) float64 {
+	total := 0.0
+	for _, a := range amounts {
+		total += a
 	}
-	return sum
+	return total
 }
 
 // victim is the task to be evicted first: of least priority, then the one that uses most memory above its request, then
 // the one that uses most memory, then the one that started last. A task that uses no memory is none.
 func (m *Machines) victim(x *machine) int {
 	best := -1
-	for k := range x.slots {
-		if x.slots[k].mem > 0 && (best < 0 || m.sooner(&x.slots[k], &x.slots[best])) {
+	for k, mem := range x.mems {
+		if mem > 0 && (best < 0 || m.sooner(x, k, best)) {
 			best = k
 		}
 	}
 	return best
 }
 
-func (m *Machines) sooner(a, b *slot) bool {
-	s, t := &m.tasks[a.task], &m.tasks[b.task]
-	switch over, least := max(0, a.mem-s.Memory), max(0, b.mem-t.Memory); {
-	case s.Priority != t.Priority:
-		return s.Priority < t.Priority
-	case over != least:
-		return over > least
+// sooner tells whether a task is to be evicted before one that started earlier.
+func (m *Machines) sooner(x *machine, late, early int) bool {
+	s, t := &m.tasks[x.slots[late].task], &m.tasks[x.slots[early].task]
+	switch a, b := max(0, x.mems[late]-s.memory), max(0, x.mems[early]-t.memory); {
+	case s.priority != t.priority:
+		return s.priority < t.priority
+	case a != b:
+		return a > b
 	}
-	return a.mem >= b.mem
+	return x.mems[late] >= x.mems[early]
 }
 
 // ration shares out the machine's CPU. A task gets what it wants, or its share of what the others leave, whichever is
 // less: those that want less than their share get it all, and what is left is shared among the others by their weights,
 // until nobody wants less than that.
 func (m *Machines) ration(x *machine, at time.Duration) {
-	total := 0.0
-	for k := range x.slots {
-		total += x.slots[k].want
-	}
-	x.over = total > x.CPU*(1+tolerance)
-	if !x.over {
+	total := sum(x.wants)
+	if total <= x.CPU*(1+tolerance) {
 		x.used = total
-		for k := range x.slots {
-			m.pace(&x.slots[k], 1, at)
+		if x.over {
+			x.over = false
+			for k := range x.slots {
+				m.pace(x, k, 1, at)
+			}
 		}
 		return
 	}
-	x.used = x.CPU
+	x.over, x.used = true, x.CPU
 	hungry, weight, rest := m.hungry[:0], 0.0, x.CPU
-	for k := range x.slots {
-		if x.slots[k].want == 0 { // it is waiting for something else
-			m.pace(&x.slots[k], 1, at)
+	for k, want := range x.wants {
+		if want == 0 { // it is waiting for something else
+			m.pace(x, k, 1, at)
 			continue
 		}
 		hungry = append(hungry, int32(k))
 		weight += x.slots[k].share
 	}
-	level := rest / weight
-	for fed := true; fed; {
+	level := 0.0
+	for fed := true; fed && len(hungry) > 0; {
+		level = max(0, rest) / weight
 		fed, weight = false, 0
 		kept := hungry[:0]
 		for _, k := range hungry {
 			s := &x.slots[k]
 			if s.ratio <= level {
-				rest -= s.want
-				m.pace(s, 1, at)
+				rest -= x.wants[k]
+				m.pace(x, int(k), 1, at)
 				fed = true
 				continue
 			}
@@ -426,19 +433,16 @@ func (m *Machines) ration(x *machine, at time.Duration) {
 			kept = append(kept, k)
 		}
 		hungry = kept
-		if len(hungry) == 0 {
-			break
-		}
-		level = max(0, rest) / weight
 	}
 	for _, k := range hungry {
-		m.pace(&x.slots[k], level/x.slots[k].ratio, at)
+		m.pace(x, int(k), level/x.slots[k].ratio, at)
 	}
 	m.hungry = hungry
 }
 
 // pace sets the speed of a task.
-func (m *Machines) pace(s *slot, rate float64, at time.Duration) {
+func (m *Machines) pace(x *machine, k int, rate float64, at time.Duration) {
+	s := &x.slots[k]
 	if rate < 1 && !s.short {
 		m.totals.Throttles++
 	}
@@ -449,20 +453,20 @@ func (m *Machines) pace(s *slot, rate float64, at time.Duration) {
 	}
 	s.left = s.remaining(at)
 	if at > s.since {
-		s.top = max(s.top, float64(s.want*s.rate))
+		s.top = max(s.top, float64(x.wants[k]*s.rate))
 	}
 	s.since, s.rate = at, rate
-	s.end = never
+	x.ends[k] = never
 	if rate > 0 {
-		s.end = later(at, s.left/rate)
+		x.ends[k] = later(at, s.left/rate)
 	}
 }
 
 // schedule has the machine's next end of a segment in the queue.
 func (m *Machines) schedule(x *machine, on int32) {
 	due := never
-	for k := range x.slots {
-		due = min(due, x.slots[k].end)
+	for _, end := range x.ends {
+		due = min(due, end)
 	}
 	switch {
 	case due == x.due:

@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/hedgesched/hedge/adapters/sim/usage"
+	"github.com/hedgesched/hedge/adapters/sim/taskuse"
 )
 
 const second = time.Second
 
 // one is a series of one segment.
-func one(d time.Duration, cpu, memory float64) usage.Series {
-	return usage.Series{{Duration: d, CPU: cpu, Memory: memory}}
+func one(d time.Duration, cpu, memory float64) taskuse.Series {
+	return taskuse.Series{{Duration: d, CPU: cpu, Memory: memory}}
 }
 
 // ends runs machines until nothing more happens, and says at which time what ended.
@@ -72,7 +72,7 @@ func TestContentionByHand(t *testing.T) {
 		},
 		// A segment without demand takes its wall time, whatever the others do.
 		"waiting for something else": {
-			tasks: []Task{{CPU: 1, Use: usage.Series{{5 * second, 0, 1}, {5 * second, 4, 1}}}, {CPU: 1, Use: one(10*second, 4, 1)}},
+			tasks: []Task{{CPU: 1, Use: taskuse.Series{{5 * second, 0, 1}, {5 * second, 4, 1}}}, {CPU: 1, Use: one(10*second, 4, 1)}},
 			want:  []string{"15s done 0", "15s done 1"}, throttles: 2, over: 10,
 		},
 		// Without requests both have the smallest share.
@@ -112,7 +112,7 @@ func TestContentionByHand(t *testing.T) {
 		},
 		// The second grows at 4 s; the memory of the first, evicted then, is free, and its CPU too.
 		"later": {
-			tasks: []Task{{CPU: 1, Use: one(10*second, 4, 50)}, {Priority: 1, CPU: 1, Use: usage.Series{{2 * second, 4, 20}, {8 * second, 4, 50}}}},
+			tasks: []Task{{CPU: 1, Use: one(10*second, 4, 50)}, {Priority: 1, CPU: 1, Use: taskuse.Series{{2 * second, 4, 20}, {8 * second, 4, 50}}}},
 			want:  []string{"4s evicted 0", "12s done 1"}, throttles: 2, over: 4,
 		},
 	} {
@@ -133,7 +133,7 @@ func TestContentionByHand(t *testing.T) {
 
 func TestStopTellsWhatWasUsed(t *testing.T) {
 	m := New([]Capacity{{CPU: 4, Memory: 100}}, 10*second)
-	a := m.Start(0, 0, Task{CPU: 1, Use: usage.Series{{4 * second, 3, 10}, {second, 1, 30}}})
+	a := m.Start(0, 0, Task{CPU: 1, Use: taskuse.Series{{4 * second, 3, 10}, {second, 1, 30}}})
 	m.Settle(0)
 	b := m.Start(2*second, 0, Task{CPU: 3, Use: one(20*second, 4, 1)})
 	m.Settle(2 * second)
@@ -167,7 +167,7 @@ func draw(rng *rand.Rand, tick time.Duration, memory float64) scene {
 	for i := range 2 + rng.IntN(10) {
 		task := Task{Owner: int32(i), Priority: rng.IntN(2), CPU: float64(rng.IntN(5)) / 2, Memory: float64(rng.IntN(40))}
 		for range 1 + rng.IntN(4) {
-			task.Use = append(task.Use, usage.Segment{Duration: time.Duration(1+rng.IntN(200)) * tick,
+			task.Use = append(task.Use, taskuse.Segment{Duration: time.Duration(1+rng.IntN(200)) * tick,
 				CPU: float64(rng.IntN(9)) / 4, Memory: math.Round(memory * rng.Float64())})
 		}
 		s.tasks, s.at = append(s.tasks, task), append(s.at, time.Duration(rng.IntN(300))*tick)
@@ -385,20 +385,19 @@ func drain(t *testing.T, m *Machines, at time.Duration, running map[int32]Task, 
 func checkShares(t *testing.T, m *Machines) {
 	for i := range m.machines {
 		x := &m.machines[i]
-		sum, shares, memory := 0.0, 0.0, 0.0
+		got, shares := 0.0, 0.0
 		for k := range x.slots {
-			sum += x.slots[k].want * x.slots[k].rate
+			got += x.wants[k] * x.slots[k].rate
 			shares += x.slots[k].share
-			memory += x.slots[k].mem
 		}
-		require.LessOrEqual(t, sum, x.CPU*(1+2e-9))
-		require.LessOrEqual(t, memory, EvictAt*x.Memory*(1+2e-9))
+		require.LessOrEqual(t, got, x.CPU*(1+2e-9))
+		require.LessOrEqual(t, sum(x.mems), EvictAt*x.Memory*(1+2e-9))
 		for k := range x.slots {
 			s := &x.slots[k]
 			require.LessOrEqual(t, s.rate, 1.0)
 			if s.rate < 1 {
-				require.GreaterOrEqual(t, s.want*s.rate, s.share/shares*x.CPU*(1-1e-9), "less than its share")
-				require.InDelta(t, x.CPU, sum, 1e-6, "CPU idles")
+				require.GreaterOrEqual(t, x.wants[k]*s.rate, s.share/shares*x.CPU*(1-1e-9), "less than its share")
+				require.InDelta(t, x.CPU, got, 1e-6, "CPU idles")
 			}
 		}
 	}

@@ -1,9 +1,9 @@
-// Package usage is what tasks use over time: series of CPU and memory, and readers of public logs that have them.
+// Package taskuse is what tasks use over time: series of CPU and memory, and readers of public logs that have them.
 //
 // A [Series] is a task's own: what it would use if nobody else were there. It never says what a task was given; that is
 // the simulator's matter. The readers never schedule and never invent values. A record that cannot be is left out and
 // counted by its reason.
-package usage
+package taskuse
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 )
 
 // ErrSeries is the sentinel of series that no task can have.
-var ErrSeries = errors.New("usage: invalid series")
+var ErrSeries = errors.New("taskuse: invalid series")
 
 // MaxSegment bounds the length of a segment. Up to it, a float64 holds every number of nanoseconds exactly.
 const MaxSegment = 100 * 24 * time.Hour
