@@ -55,6 +55,8 @@ type Prediction struct {
 	Expert Expert
 	// Samples is the number of completions of the expert's feature value; 0 for priors and oracles.
 	Samples int
+	// Usage forecasts what else the job will use; nil where nothing is forecast but the runtime.
+	Usage *Usage
 }
 
 // Expert names a feature value and a point estimator. An example is the feature "user+name" with the
@@ -69,13 +71,15 @@ type Expert struct {
 }
 
 // Observation is what one run of a job has shown: that it completed, after so many seconds. Name
-// the fields when you make one. Later versions may add fields about runs that did not complete, tasks and
-// resources used; their zero values will say what an Observation says today.
+// the fields when you make one. Later versions may add fields about runs that did not complete;
+// their zero values will say what an Observation says today.
 type Observation struct {
 	// Job is the job as it was given to Predict.
 	Job Job
 	// Runtime is how long it ran, in seconds, without the slow-down of the nodes it ran on.
 	Runtime float64
+	// Used is what else the run has shown. Quantities that the predictor does not forecast are passed over.
+	Used []Used
 }
 
 // Predictor forecasts runtimes and learns from completions. Implementations

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrInvalidPlan is the sentinel of plans that must not be carried out.
@@ -29,6 +30,9 @@ func CheckSnapshot(s *Snapshot) error {
 	}
 	if want := s.Nodes.Len() * len(s.Nodes.Resources()); len(s.Free) != want {
 		return fmt.Errorf("%w: Free: %d amounts, expected %d", ErrInvalidSnapshot, len(s.Free), want)
+	}
+	if s.Others != nil && len(s.Others) != s.Nodes.Len() {
+		return fmt.Errorf("%w: Others: of %d nodes, expected %d", ErrInvalidSnapshot, len(s.Others), s.Nodes.Len())
 	}
 	for i, f := range s.Free {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
@@ -62,9 +66,9 @@ func identify(ids map[string]struct{}, list string, i int, job *Job) error {
 }
 
 // CheckPlan verifies a plan against its snapshot by arithmetic of its own:
-// gangs whole and on nodes that exist and are in the required set, no node over-committed, one decision
-// a job, starts only of pending and preemptions only of running jobs. Its errors wrap [ErrInvalidPlan],
-// or [ErrInvalidSnapshot] where [CheckSnapshot] refuses the snapshot.
+// gangs whole and on nodes that exist and are in the required set, no node over-committed but in what the plan
+// overpacks, one decision a job, starts only of pending and preemptions only of running jobs. Its errors wrap
+// [ErrInvalidPlan], or [ErrInvalidSnapshot] where [CheckSnapshot] refuses the snapshot.
 //
 // A plan may leave out pending jobs; they stay pending.
 func CheckPlan(s *Snapshot, p *Plan) error {
@@ -90,6 +94,7 @@ type checker struct {
 	round uint64
 	free  []float64  // of the nodes looked at in this round
 	seen  []uint64   // by node: the round in which it was last looked at
+	twice []bool     // by resource: the plan may promise it twice
 	jobs  []*tracked // of the plan's decisions
 }
 
@@ -102,6 +107,9 @@ func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 		return fmt.Errorf("%w: a snapshot with %d free amounts, want %d", ErrInvalidPlan, len(s.Free), want)
 	}
 	c.reset(s)
+	if err := c.overpack(s, p); err != nil {
+		return err
+	}
 	for i := range p.Decisions {
 		if err := c.admit(s, &p.Decisions[i], jobs); err != nil {
 			return err
@@ -127,6 +135,19 @@ func (c *checker) reset(s *Snapshot) {
 	}
 }
 
+// overpack notes what the plan may promise twice.
+func (c *checker) overpack(s *Snapshot, p *Plan) error {
+	c.twice = append(c.twice[:0], make([]bool, len(s.Nodes.resources))...)
+	for _, name := range p.Overpacks {
+		r, ok := slices.BinarySearch(s.Nodes.resources, name)
+		if !ok {
+			return fmt.Errorf("%w: it overpacks %q, which no node offers", ErrInvalidPlan, name)
+		}
+		c.twice[r] = true
+	}
+	return nil
+}
+
 // admit checks that the decision is about a job it can be about, and frees
 // what preemptions free.
 func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) error {
@@ -148,6 +169,9 @@ func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) erro
 	if d.Kind != Preempt {
 		return nil
 	}
+	if len(d.Nodes) > 0 {
+		return c.freePart(s, j, d)
+	}
 	demand := j.need(s.Nodes)
 	if demand == nil {
 		return nil // it holds nothing this cluster has
@@ -155,6 +179,27 @@ func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) erro
 	for i, n := range j.places(s.Nodes) {
 		if n >= 0 {
 			c.take(s, int(n), demand, -float64(j.nodes[i].Tasks))
+		}
+	}
+	return nil
+}
+
+// freePart frees what the preempted tasks of a gang hold whose others go on.
+func (c *checker) freePart(s *Snapshot, j *tracked, d *Decision) error {
+	rest, ok := lessTasks(j.nodes, d.Nodes)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: preempt of tasks of job %q that do not run there", ErrInvalidPlan, d.Job)
+	case len(rest) == 0:
+		return fmt.Errorf("%w: preempt of all tasks of job %q, by name", ErrInvalidPlan, d.Job)
+	}
+	demand := j.need(s.Nodes)
+	if demand == nil {
+		return nil
+	}
+	for _, nt := range d.Nodes {
+		if n, ok := s.Nodes.Index(nt.Node); ok {
+			c.take(s, n, demand, -float64(nt.Tasks))
 		}
 	}
 	return nil
@@ -211,7 +256,7 @@ func (c *checker) take(s *Snapshot, n int, demand []float64, tasks float64) (res
 	}
 	for r, d := range demand {
 		row[r] -= float64(tasks * d)
-		if tasks > 0 && d > 0 && over == 0 && Overcommits(row[r], s.Nodes.capacity[at+r]) {
+		if tasks > 0 && d > 0 && over == 0 && !c.twice[r] && Overcommits(row[r], s.Nodes.capacity[at+r]) {
 			resource, over = r, -row[r]
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched/usage"
 )
 
 // phase is where a job is in its life.
@@ -29,10 +30,13 @@ type tracked struct {
 	started    time.Time
 	notBefore  time.Time // of a job that is delayed
 	nodes      []NodeTasks
-	demand     []float64 // over needs; nil where no node offers it
-	at         []int32   // of each of nodes, its index in on, -1 where it is gone
-	needs, on  *NodeSet  // what demand and at are of; nil where they are to be worked out
-	checked    uint64    // the check in which a decision on it was last seen
+	leaving    []NodeTasks  // tasks that were told to stop while the others go on; they hold resources
+	use        []usage.Task // as last measured
+	attained   float64      // the most CPU time that a task has had in a run that was lost, in core-seconds
+	demand     []float64    // over needs; nil where no node offers it
+	at         []int32      // of each of nodes, its index in on, -1 where it is gone
+	needs, on  *NodeSet     // what demand and at are of; nil where they are to be worked out
+	checked    uint64       // the check in which a decision on it was last seen
 	phase      phase
 	slowed     bool
 	dated      bool // an event has told when it started
