@@ -38,6 +38,14 @@ type engine struct {
 // Run simulates the jobs on the nodes under the policy until every job is finished or dropped. Pending jobs are dropped
 // when nothing runs, nothing is still to arrive, and the policy has started nothing three times in a row.
 //
+// Where the work of all jobs is [Usage], the nodes are shared: they offer "cpu" and "memory" and nothing else, and their
+// tasks use what their series say. Tasks share the CPU of a node by what their jobs demand: one that wants less than its
+// share gets it, the others share the rest, and a task that gets less than it wants takes longer. A job that demands no
+// CPU has the smallest share. A node whose tasks use more than 0.95 of its memory evicts some at once: those of the
+// lowest priority first, of these the one most above its demand, then the largest, then the latest. An evicted task
+// loses its work and waits again, as a part of its job, while the others go on. A job is complete when all its tasks
+// are. What tasks use is told to the loop once a cycle.
+//
 // The same configuration gives the same result and the same log, byte for byte, but for wall-clock times. Runs are
 // independent of each other and may go on concurrently.
 //
@@ -113,7 +121,7 @@ func tasksPerNode(nodes *sched.NodeSet) int {
 
 func (e *engine) run(ctx context.Context) (*Result, error) {
 	l := e.life
-	l.log.cluster(e.cfg, e.cfg.TasksPerNode, l.window)
+	l.log.cluster(e.cfg, e.cfg.TasksPerNode, l.window, l.shared != nil)
 	for l.tally.finished+l.tally.dropped < len(l.jobs) {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("sim: at %v: %w", l.now, err)
@@ -188,8 +196,8 @@ func (e *engine) dropPending() {
 			reasons[d.Job] = &d.Reason
 		}
 	}
-	for i := range e.life.jobs {
-		j := &e.life.jobs[i]
+	for i := range len(e.life.jobs) + len(e.life.parts) {
+		j := e.life.at(int32(i))
 		if j.state != pending {
 			continue
 		}
@@ -222,7 +230,7 @@ func (e *engine) finish(solver Solver) *Result {
 	m.Policy, m.Seed = e.cfg.Policy.Name(), e.cfg.Seed
 	m.Cycles, m.CycleMS, m.PhaseMS, m.Solver = len(e.stats.wall), e.stats.cycleMS(), e.stats.phaseMS(), solver
 	return &Result{
-		Metrics: m, Jobs: l.records, Series: l.load.series(float64(a.nodes * tpn)),
+		Metrics: m, Sharing: l.sharingFigures(), Jobs: l.records, Series: l.load.series(float64(a.nodes * tpn)),
 		Events: t.events, Rejections: e.rejected, BusyMachineHours: t.busy.machineHours(tpn),
 	}
 }

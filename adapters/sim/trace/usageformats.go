@@ -139,16 +139,14 @@ func (p *surf) next(r *UsageRecord) (string, error) {
 	if err := r.Use.Validate(); err != nil {
 		return "", p.wrong(p.use, "at most 50 years").because(reasonAmount)
 	}
-	if r.Max.CPU, _ = r.Use.Max(); r.Max.CPU == 0 {
-		return "", p.wrong(p.use, wantSomeUsage).because(reasonNothing)
-	}
+	r.Max.CPU, _ = r.Use.Max() // 0 of a task that was idle all the time
 	return "", nil
 }
 
-// runs parses "931x100 50 2x0" as intervals of these values times a unit. Runs longer than a segment may be are cut.
+// runs parses "931x100;50;2x0" as intervals of these values times a unit. Runs longer than a segment may be are cut.
 func runs(b []byte, interval time.Duration, unit float64) (taskuse.Series, bool) {
 	var s taskuse.Series
-	for field := range bytes.FieldsSeq(b) {
+	for field := range bytes.SplitSeq(b, []byte(";")) {
 		n, text := 1, field
 		if i := bytes.IndexByte(field, 'x'); i >= 0 {
 			var ok bool

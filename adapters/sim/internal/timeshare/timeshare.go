@@ -136,8 +136,8 @@ type Machines struct {
 	hungry   []int32 // scratch of ration
 }
 
-// New makes idle machines. Capacities are finite and not negative. A window above 0 ends what is counted of CPUTime and
-// Over in [Totals].
+// New makes idle machines. Capacities are finite and not negative. A window above 0 ends what is counted of CPUTime,
+// Over and Throttles in [Totals].
 func New(capacity []Capacity, window time.Duration) *Machines {
 	m := &Machines{machines: make([]machine, len(capacity)), window: window}
 	if window <= 0 {
@@ -246,6 +246,11 @@ func (m *Machines) Look(id int32) (cpu, memory float64, throttled bool) {
 	x := &m.machines[m.tasks[id].machine]
 	k := x.find(id)
 	return float64(x.wants[k] * x.slots[k].rate), x.mems[k], x.slots[k].rate < 1
+}
+
+// Load is the CPU that the tasks of a machine get at present, and the memory that they use.
+func (m *Machines) Load(on int32) (cpu, memory float64) {
+	return m.machines[on].used, sum(m.machines[on].mems)
 }
 
 // Used is what a running task has used up to a time.
@@ -443,7 +448,7 @@ func (m *Machines) ration(x *machine, at time.Duration) {
 // pace sets the speed of a task.
 func (m *Machines) pace(x *machine, k int, rate float64, at time.Duration) {
 	s := &x.slots[k]
-	if rate < 1 && !s.short {
+	if rate < 1 && !s.short && at <= m.window {
 		m.totals.Throttles++
 	}
 	s.short = rate < 1
