@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hedgesched/hedge/adapters/sim/internal/timeshare"
 	"github.com/hedgesched/hedge/adapters/sim/taskuse"
+	"github.com/hedgesched/hedge/predict"
 )
 
 // Work is what a job does, of one of these kinds:
@@ -59,6 +61,19 @@ func (w Work) sharedTasks() []time.Duration {
 		return nil
 	}
 	return w.tasks
+}
+
+// Used is what a run would be seen to use that nothing hinders; nil where that is not known.
+func (w Work) Used() []predict.Used {
+	var s seen
+	for i, u := range w.use {
+		one := timeshare.Used{Ran: w.tasks[i], CPUTime: u.CPUTime()}
+		_, memory := u.Mean()
+		one.MemoryTime = memory * w.tasks[i].Seconds()
+		one.MaxCPU, one.MaxMemory = u.Max()
+		s.add(&one)
+	}
+	return s.used()
 }
 
 // Use is what each task uses; nil where that is not known. It must not be changed.
