@@ -13,7 +13,7 @@
 //	solver     the placement problem in plain numbers; engines greedy and native; solver/milp has models,
 //	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
 //	           opens any of them by a string
-//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma and baseline;
+//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, distsched and baseline;
 //	           sched/usage is what tasks are measured to use; sched/record keeps snapshots, to be planned again;
 //	           sched/agent is the shape of schedulers made of messages, with a suite: sched/eagle (Hawk, Sparrow
 //	           and others too), sched/pigeon, sched/kairos, sched/bigc; sched/systems has all of them by

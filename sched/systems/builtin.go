@@ -6,6 +6,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/bigc"
+	"github.com/hedgesched/hedge/sched/distsched"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
@@ -13,6 +14,7 @@ import (
 )
 
 const (
+	distSchedPaper  = "DistSched (Park, PhD thesis, CMU 2019, chapter 5)"
 	threeSigmaPaper = "3Sigma (Park et al., EuroSys 2018)"
 	eaglePaper      = "Eagle (Delgado et al., SoCC 2016)"
 	hawkPaper       = "Hawk (Delgado et al., USENIX ATC 2015)"
@@ -22,7 +24,7 @@ const (
 )
 
 // Builtin is a new set of the systems of this module: 3Sigma, its variants and the policies that it is compared with,
-// then Eagle and its kin.
+// DistSched and its own, then Eagle and its kin.
 func Builtin() *Set { return &Set{list: append(policies(), agents()...)} }
 
 // policies are in the order of reports.
@@ -46,10 +48,34 @@ func policies() []System {
 		System{Name: "edf", Summary: "starts jobs by deadline", Policy: plain(baseline.NewEDF), Predictor: unread},
 		System{Name: "sjf", Summary: "starts jobs by estimated runtime", Policy: plain(baseline.NewSJF)},
 	)
+	list = append(list, sharing()...)
 	for i := range list {
 		if list[i].Predictor == nil {
 			list[i].Predictor = fromHistory
 		}
+	}
+	return list
+}
+
+// sharing are the policies for machines that tasks share, in the order of reports.
+func sharing() []System {
+	list := []System{
+		{Name: "dist", Summary: "starts what is worth most on shared machines, with distributions of what tasks use"},
+		{Name: "dist-max", Summary: "dist that goes by the most that tasks use at a time"},
+		{Name: "actual", Summary: "dist that knows what tasks use on average, which nobody does", Predictor: fromUsage},
+		{Name: "actual-max", Summary: "actual that goes by the most that tasks use at a time", Predictor: fromUsage},
+		{Name: "point", Summary: "dist with point estimates and no mitigation of wrong ones"},
+		{Name: "point-max", Summary: "point that goes by the most that tasks use at a time"},
+		{Name: "request", Summary: "point that believes what users request"},
+		{Name: "dist-nodist", Summary: "dist with point estimates"},
+		{Name: "dist-nopack", Summary: "dist that takes no risk that a machine is too small"},
+		{Name: "dist-noover", Summary: "dist whose late jobs keep no value"},
+		{Name: "dist-noobs", Summary: "dist that believes its forecast whatever tasks are seen to use"},
+		{Name: "dist-nopreempt", Summary: "dist that stops no task"},
+		{Name: "dist-nocond", Summary: "dist that forgets what a lost run has done"},
+	}
+	for i := range list {
+		list[i].Policy, list[i].Paper, list[i].Shares = shared(list[i].Name), distSchedPaper, true
 	}
 	return list
 }
@@ -116,6 +142,22 @@ func variant(name string) func(*Planning) (sched.Policy, error) {
 	}
 }
 
+// shared makes policies of a variant of DistSched.
+func shared(name string) func(*Planning) (sched.Policy, error) {
+	return func(p *Planning) (sched.Policy, error) {
+		c, err := distsched.Variant(name)
+		if err != nil {
+			return nil, err
+		}
+		c.Stopwatch = p.Stopwatch
+		policy, err := distsched.New(c)
+		if err != nil {
+			return nil, err
+		}
+		return policy, nil
+	}
+}
+
 // plain makes policies that plan with nothing.
 func plain(policy func() sched.Policy) func(*Planning) (sched.Policy, error) {
 	return func(*Planning) (sched.Policy, error) { return policy(), nil }
@@ -124,6 +166,10 @@ func plain(policy func() sched.Policy) func(*Planning) (sched.Policy, error) {
 func fromHistory(k *Knowledge) (predict.Predictor, error) { return k.History() }
 
 func fromTruth(k *Knowledge) (predict.Predictor, error) { return predict.NewPerfect(k.Truth) }
+
+func fromUsage(k *Knowledge) (predict.Predictor, error) {
+	return predict.NewPerfectUsage(k.Truth, k.Used)
+}
 
 // unread is for policies that look at no forecast.
 func unread(*Knowledge) (predict.Predictor, error) {

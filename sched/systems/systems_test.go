@@ -15,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/distsched"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/systems"
@@ -39,9 +40,12 @@ func TestBuiltinIsWhole(t *testing.T) {
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
 		"prio fifo edf sjf "+
+		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
+		"dist-nopreempt dist-nocond "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
 		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo"), got)
 	assert.Subset(t, got, threesigma.Variants())
+	assert.Subset(t, got, distsched.Variants())
 	assert.Subset(t, got, eagle.Names())
 	var again systems.Set
 	for i := range list {
@@ -60,6 +64,7 @@ func told(t *testing.T, s *systems.System) float64 {
 			return predict.NewFixed(three)
 		},
 		Truth: func(predict.Job) (float64, bool) { return 7, true },
+		Used:  func(predict.Job) []predict.Used { return nil },
 	})
 	require.NoError(t, err)
 	return p.Predict(predict.Job{ID: "a"}).Point
@@ -67,7 +72,7 @@ func told(t *testing.T, s *systems.System) float64 {
 
 // TestPolicies: each has its name, is told what its paper says, and starts what there is room for.
 func TestPolicies(t *testing.T) {
-	runtimes := map[string]float64{"point-perfect": 7, "prio": 0, "fifo": 0, "edf": 0}
+	runtimes := map[string]float64{"point-perfect": 7, "actual": 7, "actual-max": 7, "prio": 0, "fifo": 0, "edf": 0}
 	for _, system := range systems.Builtin().List() {
 		if system.Agents != nil {
 			if switches, err := eagle.Named(system.Name); err == nil {

@@ -9,8 +9,15 @@ import (
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
-// suits tells whether a system schedules what a workload has: tasks one by one, or gangs.
+// workloadShared is that of machines which tasks share.
+const workloadShared = "shared"
+
+// suits tells whether a system schedules what a workload has: tasks one by one, or gangs, on machines that they share or
+// have to themselves.
 func suits(s *systems.System, workload string) bool {
+	if s.Shares {
+		return workload == workloadShared
+	}
 	return (s.Agents != nil) == (workload == workloadTasks)
 }
 
@@ -39,6 +46,10 @@ func chooseOne(set *systems.Set, name, workload string) (systems.System, error) 
 func unsuited(s *systems.System, workload string) error {
 	if s.Agents != nil {
 		return fmt.Errorf("found %q with --workload %s, expected --workload tasks: it places tasks one by one",
+			s.Name, workload)
+	}
+	if s.Shares {
+		return fmt.Errorf("found %q with --workload %s, expected --workload shared: it is for machines that tasks share",
 			s.Name, workload)
 	}
 	return fmt.Errorf("found %q with --workload %s, expected another workload: it plans for gangs", s.Name, workload)
