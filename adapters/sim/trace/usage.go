@@ -32,7 +32,10 @@ func UsageFormats() []string {
 }
 
 // Amount is CPU and memory, in the log's units.
-type Amount struct{ CPU, Memory float64 }
+type Amount struct {
+	CPU    float64 `json:"cpu"`
+	Memory float64 `json:"memory"`
+}
 
 // UsageRecord is what a log says of the use of a task, or of tasks that are alike.
 type UsageRecord struct {

@@ -26,6 +26,9 @@ type SharedSpec struct {
 	// Nodes in the cluster, at least 1, each with Machine.
 	Nodes   int
 	Machine trace.Amount
+	// Fit is the number of machines on which every job must fit by its requests, as where the same jobs run on clusters of
+	// several sizes; 0 is Nodes.
+	Fit int
 	// Load is the CPU-time that tasks use, at full speed, over the capacity in Hours, the time in which jobs arrive.
 	Load, Hours float64
 	// Slack is the set a deadline is drawn from: per cent of the job's runtime beyond it. SLOShare is the share of jobs
@@ -73,6 +76,7 @@ func (s *SharedSpec) Validate() error {
 		want     string
 	}{
 		{"Nodes", float64(s.Nodes), 1, 1e7, "1 to 10000000"},
+		{"Fit", float64(s.Fit), 0, 1e7, "0 to 10000000"},
 		{"Machine.CPU", s.Machine.CPU, 1e-9, 1e12, "a positive amount"},
 		{"Machine.Memory", s.Machine.Memory, 1e-9, 1e18, "a positive amount"},
 		{"Load", s.Load, math.SmallestNonzeroFloat64, 1000, "a positive load"},
@@ -110,8 +114,20 @@ type Shared struct {
 	Capped int
 	// Start is where in the log the segment begins.
 	Start time.Duration
+	// Requested is what tasks request over their runtimes, over capacity, the larger of CPU and memory.
+	Requested float64
 	// Copies is how many copies of the segment there are, the last one in part.
 	Copies int
+}
+
+// Machines are n machines of the workload's spec, m0000 and up, that tasks share.
+func (s *SharedSpec) Machines(n int) []sched.Node {
+	nodes := make([]sched.Node, max(n, 0))
+	capacity := sched.Resources{usage.CPU: s.Machine.CPU, usage.Memory: s.Machine.Memory}
+	for i := range nodes {
+		nodes[i] = sched.Node{Name: fmt.Sprintf("m%04d", i), Capacity: capacity}
+	}
+	return nodes
 }
 
 // user is a job with what it uses.
@@ -297,7 +313,7 @@ func (b *sharedBuilder) refuse(u *user) string {
 	switch {
 	case fit < 1:
 		return SkippedMachine
-	case float64(u.job.Tasks) > fit*float64(b.spec.Nodes):
+	case float64(u.job.Tasks) > fit*float64(cmp.Or(b.spec.Fit, b.spec.Nodes)):
 		return SkippedTooWide
 	case u.cpuTime == 0:
 		return SkippedNoUse
@@ -393,7 +409,7 @@ func (b *sharedBuilder) finish(w *Shared, chosen []user) error {
 	})
 	rng := b.source("slack", strconv.FormatInt(b.spec.Assignment, 10))
 	w.Span, w.Skipped = hours(b.spec.Hours), b.skipped
-	work := 0.0
+	work, asked := 0.0, trace.Amount{}
 	for i := range chosen {
 		u := &chosen[i]
 		j := sim.Job{Job: sched.Job{ID: u.id, Tasks: u.job.Tasks, Attributes: requested(u),
@@ -417,6 +433,10 @@ func (b *sharedBuilder) finish(w *Shared, chosen []user) error {
 		w.Jobs = append(w.Jobs, j)
 		w.Tasks += u.job.Tasks
 		work += u.cpuTime
+		for _, use := range u.use {
+			asked.CPU += float64(u.request.CPU * use.Runtime().Seconds())
+			asked.Memory += float64(u.request.Memory * use.Runtime().Seconds())
+		}
 		if u.filled {
 			w.Filled++
 		}
@@ -426,6 +446,8 @@ func (b *sharedBuilder) finish(w *Shared, chosen []user) error {
 	}
 	w.MachineHours = work / 3600 / b.spec.Machine.CPU
 	w.Load = work / (float64(b.spec.Nodes) * b.spec.Machine.CPU * w.Span.Seconds())
+	time := float64(b.spec.Nodes) * w.Span.Seconds()
+	w.Requested = max(asked.CPU/b.spec.Machine.CPU, asked.Memory/b.spec.Machine.Memory) / time
 	return nil
 }
 
