@@ -58,11 +58,11 @@ type SharedSpec struct {
 }
 
 // DefaultShared is DistSched's set-up: 700 machines, 2 hours, load 0.8, half of the jobs with a slack of 1.2 to 1.8. The
-// log's amounts are shares of the largest machine. A machine here is a quarter of one of Google's common ones, which
-// have half of its CPU and a quarter of its memory: the public log has little work for 700 machines, and most of it in
-// few jobs.
+// log's amounts are shares of the largest machine. A machine here is one of Google's common ones, which have half of its
+// CPU and a quarter of its memory. The public log has little work for 700 of them, most of it in few jobs: hence copies,
+// and without the light jobs that hold a fifth of the work together.
 func DefaultShared() SharedSpec {
-	return SharedSpec{Nodes: 700, Machine: trace.Amount{CPU: 0.125, Memory: 0.0625}, Load: 0.8, Hours: 2,
+	return SharedSpec{Nodes: 700, Machine: trace.Amount{CPU: 0.5, Memory: 0.25}, Load: 0.8, Hours: 2,
 		Slack: []float64{20, 40, 60, 80}, SLOShare: 0.5, SLOValue: 100, BEValue: 5, MaxShare: 0.1, Light: 0.2,
 		Stretch: 0.5, Segments: 5, Seed: 1}
 }

@@ -35,7 +35,7 @@ type sharedFlags struct {
 func (t *sharedFlags) add(fs *pflag.FlagSet) {
 	fs.StringVar(&t.fill, "fill", "", "files with what the log lacks: what tasks use, and requests (default: built-in "+
 		"samples; --workload shared)")
-	fs.StringVar(&t.machine, "machine", "", "CPU and memory of a machine, in the log's unit (default: 0.125,0.0625; "+
+	fs.StringVar(&t.machine, "machine", "", "CPU and memory of a machine, in the log's unit (default: 0.5,0.25; "+
 		"--workload shared)")
 	fs.IntVar(&t.assignments, "assignments", 1, "how often deadlines are drawn anew, each on the next of five segments of "+
 		"the log (--workload shared)")
@@ -116,7 +116,7 @@ func (t *sharedFlags) spec(cmd *cobra.Command, f *simulation) (*experiment.Share
 		s.Machine.Memory, errs[1] = strconv.ParseFloat(memory, 64)
 		if errs[0] != nil || errs[1] != nil || !(s.Machine.CPU > 0 && s.Machine.CPU <= 1e12) ||
 			!(s.Machine.Memory > 0 && s.Machine.Memory <= 1e18) {
-			return nil, fmt.Errorf("--machine: found %q, expected CPU and memory such as 0.125,0.0625", t.machine)
+			return nil, fmt.Errorf("--machine: found %q, expected CPU and memory such as 0.5,0.25", t.machine)
 		}
 	}
 	for i, n := range s.Sizes {
