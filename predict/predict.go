@@ -23,6 +23,9 @@
 //   - After n completions the next one lies outside of what was seen about once in n+1 times. That
 //     mass comes from the best history that has at least four times as many completions.
 //
+// What else a job uses, such as CPU, memory and CPU time, is forecast in the same way where
+// [HistoryOptions].Quantities asks for it (DSPredict of the DistSched thesis, section 5.3.1).
+//
 // The constants are the same for every log, and little hangs on them: on six public logs (Google 2011
 // twice, KTH-SP2, Theta, Philly, Blue Waters) NMAE³ for NMAE², eight histories for four, or twice for four
 // times as many completions moved the decile pinball loss by at most 1.1 %. Points, and the expert
@@ -87,7 +90,7 @@ type Observation struct {
 type Predictor interface {
 	// Predict never fails: without history it answers with its prior.
 	Predict(Job) Prediction
-	// Observe learns from a run. It refuses NaN, infinite and negative runtimes and then
+	// Observe learns from a run. It refuses NaN, infinite and negative runtimes and amounts used, and then
 	// changes nothing.
 	Observe(Observation) error
 }

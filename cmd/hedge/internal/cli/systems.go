@@ -12,11 +12,11 @@ import (
 // workloadShared is that of machines which tasks share.
 const workloadShared = "shared"
 
-// suits tells whether a system schedules what a workload has: tasks one by one, or gangs, on machines that they share or
-// have to themselves.
+// suits tells whether a system schedules what a workload has: tasks one by one, or gangs, on machines that they share
+// or have to themselves.
 func suits(s *systems.System, workload string) bool {
-	if s.Shares {
-		return workload == workloadShared
+	if s.Shares || workload == workloadShared {
+		return s.Shares && workload == workloadShared
 	}
 	return (s.Agents != nil) == (workload == workloadTasks)
 }
