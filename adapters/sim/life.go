@@ -13,8 +13,8 @@ import (
 //	coming -> pending -> running -> finished
 //	            |  ^        |
 //	            |  +--------+ preempted
-//	            v
-//	         dropped
+//	            v           v
+//	         dropped     dropped, where the simulation ends
 type state uint8
 
 const (
@@ -253,6 +253,24 @@ func (l *life) stopped(j *job) (ran time.Duration) {
 	l.level.running--
 	l.level.tasks[j.rank()] -= j.Tasks
 	return j.record.end(l.now, l.window)
+}
+
+// abandon stops a job that runs, whose work is lost. It is then pending, for a moment.
+func (l *life) abandon(j *job) {
+	if l.shared == nil {
+		l.physics.stop(l.now, &j.gang)
+		j.record.Lost += l.stopped(j)
+	} else {
+		for k := range j.gang.shares {
+			if j.gang.shares[k].handle >= 0 {
+				used := l.shared.stopTask(l.now, &j.gang, k)
+				l.level.tasks[j.rank()]--
+				l.hold(j, &used, true)
+			}
+		}
+		l.level.running--
+	}
+	l.level.pending++
 }
 
 func (l *life) drop(j *job, why string) {

@@ -35,7 +35,8 @@ type engine struct {
 	rejected int
 }
 
-// Run simulates the jobs on the nodes under the policy until every job is finished or dropped. Pending jobs are dropped
+// Run simulates the jobs on the nodes under the policy until every job is finished or dropped, or until Config.Until.
+// Pending jobs are dropped
 // when nothing runs, nothing is still to arrive, and the policy has started nothing three times in a row.
 //
 // Where the work of all jobs is [Usage], the nodes are shared: they offer "cpu" and "memory" and nothing else, and their
@@ -88,6 +89,8 @@ func newEngine(cfg *Config) (*engine, error) {
 		return nil, fmt.Errorf("%w: cycle of %v, expected 0 to 50 years", ErrConfig, cfg.Cycle)
 	case cfg.Span < 0 || cfg.Span > maxTime:
 		return nil, fmt.Errorf("%w: submissions over %v, expected at most 50 years", ErrConfig, cfg.Span)
+	case cfg.Until < 0 || cfg.Until > maxTime:
+		return nil, fmt.Errorf("%w: simulation until %v, expected 0 to 50 years", ErrConfig, cfg.Until)
 	case cfg.TasksPerNode < 0:
 		return nil, fmt.Errorf("%w: %d tasks per node", ErrConfig, cfg.TasksPerNode)
 	}
@@ -127,6 +130,10 @@ func (e *engine) run(ctx context.Context) (*Result, error) {
 			return nil, fmt.Errorf("sim: at %v: %w", l.now, err)
 		}
 		l.advance(e.nextCycle())
+		if e.cfg.Until > 0 && l.now >= e.cfg.Until {
+			e.giveUp()
+			break
+		}
 		if err := e.decide(ctx); err != nil {
 			return nil, fmt.Errorf("sim: cycle at %v: %w", l.now, err)
 		}
@@ -184,6 +191,19 @@ func (e *engine) decide(ctx context.Context) error {
 		e.dropPending()
 	}
 	return nil
+}
+
+// giveUp ends the simulation before its jobs do.
+func (e *engine) giveUp() {
+	for i := range len(e.life.jobs) + len(e.life.parts) {
+		switch j := e.life.at(int32(i)); j.state {
+		case running:
+			e.life.abandon(j)
+			e.life.drop(j, "it ran when the simulation ended")
+		case pending:
+			e.life.drop(j, "it waited when the simulation ended")
+		}
+	}
 }
 
 // dropPending drops the jobs that the policy does not start, with the reason it last gave.

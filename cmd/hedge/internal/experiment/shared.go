@@ -100,6 +100,10 @@ type SharedRun struct {
 	PhaseMS     sim.PhaseMS `json:"phase_ms"`
 }
 
+// untilSpans is how many times the arrivals a simulation takes: no deadline with a slack of up to 2 is later. By then all
+// that is not evicted again and again is done.
+const untilSpans = 3
+
 // SharedExperiment is a prepared comparison on shared machines.
 type SharedExperiment struct {
 	spec    SharedSpec
@@ -292,7 +296,7 @@ func (e *SharedExperiment) run(ctx context.Context, of *systems.System, x *share
 	}
 	spec := e.spec.workloadSpec()
 	c := sim.Config{Nodes: spec.Machines(size), Jobs: x.Jobs, Policy: policy, Predictor: predictor, Cycle: e.spec.Cycle,
-		Span: x.Span, Seed: x.seed, Progress: step}
+		Span: x.Span, Until: untilSpans * x.Span, Seed: x.seed, Progress: step}
 	if e.spec.LogDir != "" {
 		name := fmt.Sprintf("%s-%d-%d-%d.jsonl.gz", of.Name, size, x.seed, x.assignment)
 		file, closeLog, err := createLog(filepath.Join(e.spec.LogDir, name))
