@@ -21,6 +21,7 @@ type Total struct {
 	offset float64   // what the sum is beyond the value of a cell
 	mass   []float64 // mass[i] at offset + i·step
 	spare  []float64
+	begin  int     // mass[:begin] is 0
 	end    int     // mass[end:] is 0
 	over   float64 // beyond the last cell
 	tail   []float64
@@ -49,7 +50,7 @@ func NewTotal(limit float64, cells int) (*Total, error) {
 // Reset makes it the sum of nothing again.
 func (t *Total) Reset() {
 	clear(t.mass[:t.end])
-	t.mass[0], t.end = 1, 1
+	t.mass[0], t.begin, t.end = 1, 0, 1
 	t.offset, t.over, t.mean, t.err, t.summed = 0, 0, 0, 0, false
 }
 
@@ -76,25 +77,39 @@ func (t *Total) Add(s *Summand) {
 	t.summed = false
 	cells := len(t.mass)
 	end := min(cells, t.end+s.at[len(s.at)-1])
-	clear(t.spare[:max(end, t.end)])
+	clear(t.spare[t.begin:end])
+	from := t.mass[t.begin:t.end]
 	for k, at := range s.at {
-		p := s.p[k]
-		from := t.mass[:t.end]
-		if room := cells - at; room < len(from) {
+		p, to := s.p[k], t.begin+at
+		part := from
+		if room := max(cells-to, 0); room < len(from) {
 			beyond := 0.0
-			for _, m := range from[max(room, 0):] {
+			for _, m := range from[room:] {
 				beyond += m
 			}
 			t.over += float64(p * beyond)
-			from = from[:max(room, 0)]
+			part = from[:room]
 		}
-		if len(from) > 0 {
-			accumulate(t.spare[at:at+len(from)], from, p)
+		if len(part) > 0 {
+			accumulate(t.spare[to:to+len(part)], part, p)
 		}
 	}
 	t.mass, t.spare = t.spare, t.mass
-	clear(t.spare[:t.end])
+	clear(t.spare[t.begin:t.end])
 	t.end = end
+	t.trim()
+}
+
+// dust is a probability that is below all rounding.
+const dust = 1e-18
+
+// trim moves dust from the lowest cells to the next ones, so that these are not reckoned with any more.
+func (t *Total) trim() {
+	for t.begin+1 < t.end && t.mass[t.begin] < dust {
+		t.mass[t.begin+1] += t.mass[t.begin]
+		t.mass[t.begin] = 0
+		t.begin++
+	}
 }
 
 // accumulate adds p times from to a slice of the same length.
@@ -127,9 +142,18 @@ func (t *Total) TailWith(s *Summand, x float64) float64 {
 	if len(s.at) == 0 {
 		return t.beyond(to)
 	}
-	sum := 0.0
+	if t.beyond(to-s.at[len(s.at)-1]) == 0 {
+		return 0 // not even with the largest value
+	}
+	sum, p := 0.0, s.p[:len(s.at)]
 	for k, at := range s.at {
-		sum += float64(s.p[k] * t.beyond(to-at))
+		if at >= to { // whatever the others are
+			for _, q := range p[k:] {
+				sum += q
+			}
+			break
+		}
+		sum += float64(p[k] * t.tail[to-at])
 	}
 	return min(sum, 1)
 }
@@ -138,10 +162,13 @@ func (t *Total) TailWith(s *Summand, x float64) float64 {
 func (t *Total) cellsTo(x float64) int {
 	const tolerance = 1e-9
 	r := (min(x, t.limit)-t.offset)/t.step + float64(tolerance*float64(len(t.mass)))
-	if r < 0 {
+	switch {
+	case r < 0:
 		return 0
+	case r >= float64(len(t.mass)):
+		return len(t.mass)
 	}
-	return int(min(r, float64(len(t.mass)))) + 1
+	return int(r) + 1
 }
 
 // beyond is the probability of the cells from one on.

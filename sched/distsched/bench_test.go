@@ -70,8 +70,8 @@ func busy(t testing.TB, seed uint64, machines, tasks, pending int) *sched.Snapsh
 	return s
 }
 
-// BenchmarkCycle plans for machines of thirty tasks, with 200 gangs of 1 to 32 that wait. The first cycle sums all
-// machines; the others are told what has changed: here a hundredth of the jobs is gone.
+// BenchmarkCycle plans for machines of thirty tasks, with 200 gangs of 1 to 32 that wait. Since the cycle before, a
+// hundredth of the jobs that run is gone, and as many others have come.
 func BenchmarkCycle(b *testing.B) {
 	for _, machines := range []int{1000, 10000} {
 		for _, name := range []string{"dist", "point", "request"} {
@@ -91,17 +91,25 @@ func BenchmarkCycle(b *testing.B) {
 					return c
 				}
 				some := []*sched.Snapshot{without(1), without(2), without(3)}
+				quiet := without(0)
+				quiet.Pending = nil
 				p := newPolicy(b, name)
 				_, err := p.Plan(context.Background(), full)
 				require.NoError(b, err)
 				b.ReportAllocs()
-				started, i := 0, 0
+				started, options, i := 0, 0, 0
 				for b.Loop() {
+					b.StopTimer()
+					_, err := p.Plan(context.Background(), quiet)
+					require.NoError(b, err)
+					b.StartTimer()
 					plan, err := p.Plan(context.Background(), some[i%len(some)])
 					require.NoError(b, err)
+					options += plan.Stats.Options
 					started += len(schedtest.Started(plan))
 					i++
 				}
+				b.ReportMetric(float64(options)/float64(b.N), "options/op")
 				b.ReportMetric(float64(started)/float64(b.N), "started/op")
 			})
 		}

@@ -144,6 +144,32 @@ func (p *Policy) place(k *known, nodes []int32) bool {
 	return true
 }
 
+// weighAll fills in the candidates of all pending jobs that may run on any node: machine by machine, so that what is
+// known of a machine is at hand for all jobs.
+func (p *Policy) weighAll() {
+	all := p.machines.set.All()
+	p.anywhere = p.anywhere[:0]
+	for _, k := range p.pending {
+		first := k.required
+		if len(k.preferred) > 0 {
+			first = k.preferred
+		}
+		if k.err == nil && k.demand != nil && same(first, all) {
+			o := &k.option
+			o.nodes, o.upTo = all, 0
+			o.of = slices.Grow(o.of[:0], len(all))[:len(all)]
+			p.anywhere = append(p.anywhere, k)
+		}
+	}
+	for i, n := range all {
+		for _, k := range p.anywhere {
+			c := &k.option.of[i]
+			*c = candidate{at: n, tie: mix(k.salt + uint64(n))}
+			p.weigh(k, c)
+		}
+	}
+}
+
 // refresh brings a job's candidates up to date: all of them if they are of other nodes, or those that this cycle has
 // touched since.
 func (p *Policy) refresh(k *known, nodes []int32) {

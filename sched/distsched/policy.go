@@ -19,6 +19,7 @@ type Policy struct {
 	jobs     map[string]*known
 	machines machines
 	pending  []*known
+	anywhere []*known // of pending: those that may run on any node
 
 	heap, done []candidate
 	nodes      []onNode
@@ -122,6 +123,7 @@ func (q *queue) Pop() any {
 // An option is made anew only when its job comes first and machines have changed since: what is left only shrinks, so
 // that an older option's worth is taken for a bound of the newer one's.
 func (p *Policy) choose(ctx context.Context, now time.Time, plan *sched.Plan) error {
+	p.weighAll()
 	q := make(queue, 0, len(p.pending))
 	for _, k := range p.pending {
 		if k.err == nil && k.demand != nil && p.renew(k, now, plan) {
