@@ -60,7 +60,8 @@ func (p *Policy) watch(k *known, r *sched.Running, cycle time.Duration) {
 		if memory && !w.memory.seen {
 			w.memory.begin(mean.Memory, n.ran.Seconds()-last)
 		}
-		if w.cpu.see(n.now.CPU, last, p.cfg.Atoms) || w.memory.see(n.now.Memory, last, p.cfg.Atoms) {
+		newCPU, newMemory := w.cpu.see(n.now.CPU, last, p.cfg.Atoms), w.memory.see(n.now.Memory, last, p.cfg.Atoms)
+		if newCPU || newMemory {
 			w.version++
 		}
 	}
