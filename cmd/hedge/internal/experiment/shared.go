@@ -241,7 +241,8 @@ func (e *SharedExperiment) build(seed int64, assignment int) (*sharedWork, error
 func (x *sharedWork) knowledge() *systems.Knowledge {
 	return &systems.Knowledge{
 		History: func() (predict.Predictor, error) {
-			h, err := predict.NewHistory(nil)
+			h, err := predict.NewHistory(&predict.HistoryOptions{Quantities: []predict.Quantity{predict.CPU, predict.CPUMax,
+				predict.Memory, predict.MemoryMax, predict.CPUTime}})
 			if err != nil {
 				return nil, err
 			}
