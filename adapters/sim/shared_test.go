@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/adapters/sim/decisionlog"
 	"github.com/hedgesched/hedge/adapters/sim/taskuse"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
@@ -127,16 +129,25 @@ func TestSharedRunsEverythingOnce(t *testing.T) {
 		result, text := run()
 		require.Zero(t, result.Rejections)
 		require.NotZero(t, result.Sharing.Evictions)
-		good, all := sim.TaskTime{}, 0.0
+		all := 0.0
 		for i := range result.Jobs {
 			r := &result.Jobs[i]
-			require.GreaterOrEqual(t, r.Finish, r.Start+0)
 			require.GreaterOrEqual(t, r.Finish-r.FirstStart, r.Runtime-time.Microsecond)
-			require.Equal(t, seed%2 == 1 || r.Preemptions == 0, true)
 			all += r.CPUTime
 		}
 		require.InDelta(t, all/3600, result.Sharing.Goodput.SLO+result.Sharing.Goodput.BE, 1e-9)
-		require.Zero(t, good)
+		report, err := decisionlog.Check(strings.NewReader(text), nil)
+		require.NoError(t, err)
+		m, n := &result.Metrics, &report.Metrics
+		require.Equal(t, result.Sharing.Evictions, n.Evictions)
+		require.Equal(t, m.Preemptions, n.Preemptions)
+		require.Equal(t, seed%2 == 1, m.Preemptions > 0)
+		require.Equal(t, m.SLO.Missed, n.SLO.Missed)
+		require.Equal(t, m.MakespanS, n.MakespanS)
+		require.InDelta(t, m.LostMachineHours, n.LostMachineHours, 1e-9)
+		require.InDelta(t, m.Goodput.BE, n.Goodput.BE, 1e-9)
+		require.InDelta(t, m.Utilisation, n.Utilisation, 1e-9)
+		require.InDelta(t, m.JCT.Mean, n.JCT.Mean, 1e-9)
 		_, again := run()
 		require.Equal(t, text, again)
 	}
@@ -174,6 +185,77 @@ func TestSharedRefuses(t *testing.T) {
 			cfg := good()
 			c.change(&cfg)
 			_, err := sim.Run(context.Background(), cfg)
+			require.ErrorIs(t, err, c.err)
+		})
+	}
+}
+
+// A simulation that ends before its jobs do loses none of them, and its log passes.
+func TestSharedEndsInTime(t *testing.T) {
+	var text bytes.Buffer
+	result, err := sim.Run(context.Background(), sim.Config{Nodes: sharedNodes(3), Jobs: users(3, 60),
+		Policy: &dice{rng: rand.New(rand.NewPCG(1, 1))}, Predictor: fixed(t), Cycle: 5 * time.Second,
+		Until: 4 * time.Minute, Log: &text})
+	require.NoError(t, err)
+	open := 0
+	for i := range result.Jobs {
+		if r := &result.Jobs[i]; r.Finish < 0 {
+			open++
+		}
+		require.LessOrEqual(t, result.Jobs[i].Stop, 4*time.Minute)
+	}
+	require.Positive(t, open)
+	report, err := decisionlog.Check(strings.NewReader(text.String()), nil)
+	require.NoError(t, err)
+	require.Equal(t, result.Metrics.MakespanS, report.Metrics.MakespanS)
+}
+
+// Whoever tampers with a log of shared nodes is found out.
+func TestSharedLogIsChecked(t *testing.T) {
+	var text bytes.Buffer
+	_, err := sim.Run(context.Background(), sim.Config{Nodes: sharedNodes(3), Jobs: users(4, 30),
+		Policy: &dice{rng: rand.New(rand.NewPCG(2, 2)), preempt: true}, Predictor: fixed(t), Cycle: 5 * time.Second, Log: &text})
+	require.NoError(t, err)
+	lines := strings.SplitAfter(strings.TrimSpace(text.String()), "\n")
+	first := func(parts ...string) int {
+		for i, line := range lines {
+			all := true
+			for _, p := range parts {
+				all = all && strings.Contains(line, p)
+			}
+			if all {
+				return i
+			}
+		}
+		require.Fail(t, "no such line", "%q", parts)
+		return 0
+	}
+	without := func(i int) string { return strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "") }
+	changed := func(i int, from, to string) string {
+		require.Contains(t, lines[i], from)
+		return strings.Join(lines[:i], "") + strings.Replace(lines[i], from, to, 1) + strings.Join(lines[i+1:], "")
+	}
+	task := first(`"event":"task"`)
+	for name, c := range map[string]struct {
+		log string
+		err error
+	}{
+		"a task's end is missing":  {without(task), decisionlog.ErrState},
+		"a task ends twice":        {strings.Join(append(append([]string{}, lines[:task+1]...), lines[task:]...), ""), decisionlog.ErrState},
+		"an eviction is missing":   {without(first(`"event":"evict"`, `"part"`)), decisionlog.ErrMismatch},
+		"a part of another name":   {changed(first(`"event":"evict"`, `"part"`), `#1"`, `#7"`), decisionlog.ErrMismatch},
+		"another node":             {changed(task, `"node":"n`, `"node":"x`), decisionlog.ErrState},
+		"memory above the node":    {changed(first(`"event":"usage"`), `"memory":[0`, `"memory":[11`), decisionlog.ErrOvercommit},
+		"usage without a task":     {changed(first(`"event":"usage"`), `"cpu":[0`, `"cpu":[1`), decisionlog.ErrMismatch},
+		"usage of too few nodes":   {changed(first(`"event":"usage"`), `"cpu":[0,`, `"cpu":[`), decisionlog.ErrMismatch},
+		"a submission is missing":  {without(first(`"event":"submit"`)), decisionlog.ErrState},
+		"tasks that take longer":   {changed(first(`"event":"submit"`), `"task_runtimes":[`, `"task_runtimes":[9`), decisionlog.ErrRuntime},
+		"a finish is missing":      {without(first(`"event":"finish"`)), decisionlog.ErrIncomplete},
+		"a start between cycles":   {changed(0, `"cycle":5`, `"cycle":7`), decisionlog.ErrOrder},
+		"a gang of too many tasks": {changed(first(`"event":"start"`), `"nodes":[`, `"nodes":[{"node":"n0","tasks":1},`), decisionlog.ErrGang},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := decisionlog.Check(strings.NewReader(c.log), nil)
 			require.ErrorIs(t, err, c.err)
 		})
 	}
