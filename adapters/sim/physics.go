@@ -14,9 +14,9 @@ import (
 //
 //	happen, start and stop in any number, settle
 //
-// There are two implementations: exclusive, in which a task holds what it asks for, and shared, in which tasks share the
-// CPU of a node and are evicted where memory is short. A start, a stop or a step in a task's use only marks the node
-// there; settle shares out anew. What it evicts is in ended at the same instant.
+// There are two implementations: exclusive, in which a task holds what it asks for, and shared, in which tasks share
+// the CPU of a node and are evicted where memory is short. A start, a stop or a step in a task's use only marks the
+// node there; settle shares out anew. What it evicts is in ended at the same instant.
 type physics interface {
 	// start puts the whole gang on the nodes, from its work done onwards. Work there takes stretch times as long. The
 	// gang keeps on until it stops. The error wraps errNoRoom, and nothing has changed, if the nodes do not hold it;

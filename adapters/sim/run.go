@@ -39,13 +39,13 @@ type engine struct {
 // Pending jobs are dropped
 // when nothing runs, nothing is still to arrive, and the policy has started nothing three times in a row.
 //
-// Where the work of all jobs is [Usage], the nodes are shared: they offer "cpu" and "memory" and nothing else, and their
-// tasks use what their series say. Tasks share the CPU of a node by what their jobs demand: one that wants less than its
-// share gets it, the others share the rest, and a task that gets less than it wants takes longer. A job that demands no
-// CPU has the smallest share. A node whose tasks use more than 0.95 of its memory evicts some at once: those of the
-// lowest priority first, of these the one most above its demand, then the largest, then the latest. An evicted task
-// loses its work and waits again, as a part of its job, while the others go on. A job is complete when all its tasks
-// are. What tasks use is told to the loop once a cycle.
+// Where the work of all jobs is [Usage], the nodes are shared: they offer "cpu" and "memory" and nothing else, and
+// their tasks use what their series say. Tasks share the CPU of a node by what their jobs demand: one that wants less
+// than its share gets it, the others share the rest, and a task that gets less than it wants takes longer. A job that
+// demands no CPU has the smallest share. A node whose tasks use more than 0.95 of its memory evicts some at once:
+// those of the lowest priority first, of these the one most above its demand, then the largest, then the latest. An
+// evicted task loses its work and waits again, as a part of its job, while the others go on. A job is complete when
+// all its tasks are. What tasks use is told to the loop once a cycle.
 //
 // The same configuration gives the same result and the same log, byte for byte, but for wall-clock times. Runs are
 // independent of each other and may go on concurrently.

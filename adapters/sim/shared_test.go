@@ -214,7 +214,8 @@ func TestSharedEndsInTime(t *testing.T) {
 func TestSharedLogIsChecked(t *testing.T) {
 	var text bytes.Buffer
 	_, err := sim.Run(context.Background(), sim.Config{Nodes: sharedNodes(3), Jobs: users(4, 30),
-		Policy: &dice{rng: rand.New(rand.NewPCG(2, 2)), preempt: true}, Predictor: fixed(t), Cycle: 5 * time.Second, Log: &text})
+		Policy: &dice{rng: rand.New(rand.NewPCG(2, 2)), preempt: true}, Predictor: fixed(t), Cycle: 5 * time.Second,
+		Log: &text})
 	require.NoError(t, err)
 	lines := strings.SplitAfter(strings.TrimSpace(text.String()), "\n")
 	first := func(parts ...string) int {
@@ -230,7 +231,7 @@ func TestSharedLogIsChecked(t *testing.T) {
 		require.Fail(t, "no such line", "%q", parts)
 		return 0
 	}
-	without := func(i int) string { return strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "") }
+	without := func(i int) string { return strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "") }
 	changed := func(i int, from, to string) string {
 		require.Contains(t, lines[i], from)
 		return strings.Join(lines[:i], "") + strings.Replace(lines[i], from, to, 1) + strings.Join(lines[i+1:], "")
@@ -241,7 +242,7 @@ func TestSharedLogIsChecked(t *testing.T) {
 		err error
 	}{
 		"a task's end is missing":  {without(task), decisionlog.ErrState},
-		"a task ends twice":        {strings.Join(append(append([]string{}, lines[:task+1]...), lines[task:]...), ""), decisionlog.ErrState},
+		"a task ends twice":        {strings.Join(lines[:task+1], "") + strings.Join(lines[task:], ""), decisionlog.ErrState},
 		"an eviction is missing":   {without(first(`"event":"evict"`, `"part"`)), decisionlog.ErrMismatch},
 		"a part of another name":   {changed(first(`"event":"evict"`, `"part"`), `#1"`, `#7"`), decisionlog.ErrMismatch},
 		"another node":             {changed(task, `"node":"n`, `"node":"x`), decisionlog.ErrState},

@@ -15,10 +15,10 @@
 //	{"t":50,"event":"end","cycles":5,"solver":{"engine":"native","gap_mean":0,"gap_p99":0,"stops":{"optimal":5}}}
 //
 // On nodes that tasks share the cluster's line has "shared":true, and a submission how long each of its tasks takes at
-// full speed ("task_runtimes"). The tasks of a gang start in the order of its nodes and are numbered so, from 0. They end
-// one by one, the last one with the job's finish. A task that is evicted or preempted while others of its gang go on
-// waits as a part, which is a job of its own from then on, without a submission; without "part" the whole gang waits.
-// Once a cycle there is what each node is used for, in the order of the cluster's line:
+// full speed ("task_runtimes"). The tasks of a gang start in the order of its nodes and are numbered so, from 0. They
+// end one by one, the last one with the job's finish. A task that is evicted or preempted while others of its gang go
+// on waits as a part, which is a job of its own from then on, without a submission; without "part" the whole gang
+// waits. Once a cycle there is what each node is used for, in the order of the cluster's line:
 //
 //	{"t":60,"event":"task","job":"j1",…,"node":"m0000","index":2}
 //	{"t":61.5,"event":"evict","job":"j1",…,"node":"m0001","index":0,"part":"j1#1"}

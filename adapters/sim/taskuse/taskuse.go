@@ -32,7 +32,8 @@ type Series []Segment
 // maxRuntime bounds a series, as it does all work in the simulator.
 const maxRuntime = 50 * 365 * 24 * time.Hour
 
-// Validate returns an error that wraps [ErrSeries] and names the segment, unless the series is one that a task can have.
+// Validate returns an error that wraps [ErrSeries] and names the segment, unless the series is one that a task can
+// have.
 func (s Series) Validate() error {
 	if len(s) == 0 {
 		return fmt.Errorf("%w: no segments", ErrSeries)

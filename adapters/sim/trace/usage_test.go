@@ -33,7 +33,8 @@ func dayRow(before string, value string) string {
 const (
 	borgHeader = "collection_id,user,collection_logical_name,req_cpus,req_memory,avg_cpus,avg_memory,max_cpus,max_memory\n"
 	surfHeader = "task,submit_s,cores,interval_s,usage_percent\n"
-	aliHeader  = "task_name,instances,job_name,status,start_s,end_s,duration_s,plan_cpu,plan_mem,cpu_usage_sum,mem_usage_sum\n"
+	aliHeader  = "task_name,instances,job_name,status,start_s,end_s,duration_s,plan_cpu,plan_mem," +
+		"cpu_usage_sum,mem_usage_sum\n"
 )
 
 func readUsage(text string) (*trace.UsageLog, error) {
@@ -51,16 +52,19 @@ func TestUsageFormats(t *testing.T) {
 		"a machine's day": {trace.PlanetLab, dayHeader("day,vm") + dayRow("20110303,x", "25"),
 			trace.UsageRecord{Line: 2, Job: "x", Tasks: 1, Max: trace.Amount{CPU: 0.25}}},
 		"a row of Borg's sample": {trace.BorgSample, borgHeader + "5,u1,l1,0.5,0.25,0.25,0.125,0.75,0.1\n",
-			trace.UsageRecord{Line: 2, Job: "5", User: "u1", Name: "l1", Tasks: 1, Requested: trace.Amount{CPU: 0.5, Memory: 0.25},
-				Use: taskuse.Series{{Duration: 5 * time.Minute, CPU: 0.25, Memory: 0.125}},
-				Max: trace.Amount{CPU: 0.75, Memory: 0.125}}},
+			trace.UsageRecord{Line: 2, Job: "5", User: "u1", Name: "l1", Tasks: 1,
+				Requested: trace.Amount{CPU: 0.5, Memory: 0.25},
+				Use:       taskuse.Series{{Duration: 5 * time.Minute, CPU: 0.25, Memory: 0.125}},
+				Max:       trace.Amount{CPU: 0.75, Memory: 0.125}}},
 		"runs of SURF": {trace.SURF, surfHeader + "3,60,4,30,2x50;100\n",
 			trace.UsageRecord{Line: 2, Job: "3", Submit: time.Minute, Tasks: 1, Requested: trace.Amount{CPU: 4},
-				Use: taskuse.Series{{Duration: time.Minute, CPU: 2}, {Duration: 30 * time.Second, CPU: 4}}, Max: trace.Amount{CPU: 4}}},
+				Use: taskuse.Series{{Duration: time.Minute, CPU: 2}, {Duration: 30 * time.Second, CPU: 4}},
+				Max: trace.Amount{CPU: 4}}},
 		"instances of Alibaba": {trace.AlibabaUsage, aliHeader + "M1,2,j_1,Terminated,100,160,60,100,50,50,25\n",
 			trace.UsageRecord{Line: 2, Job: "j_1/M1", Name: "M1", Submit: 100 * time.Second, Tasks: 2,
-				Requested: trace.Amount{CPU: 1, Memory: 0.5}, Use: taskuse.Series{{Duration: time.Minute, CPU: 0.25, Memory: 0.125}},
-				Max: trace.Amount{CPU: 0.25, Memory: 0.125}}},
+				Requested: trace.Amount{CPU: 1, Memory: 0.5},
+				Use:       taskuse.Series{{Duration: time.Minute, CPU: 0.25, Memory: 0.125}},
+				Max:       trace.Amount{CPU: 0.25, Memory: 0.125}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log, err := readUsage(c.text)

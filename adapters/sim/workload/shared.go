@@ -57,10 +57,10 @@ type SharedSpec struct {
 	Train   []trace.Job
 }
 
-// DefaultShared is DistSched's set-up: 700 machines, 2 hours, load 0.8, half of the jobs with a slack of 1.2 to 1.8. The
-// log's amounts are shares of the largest machine. A machine here is one of Google's common ones, which have half of its
-// CPU and a quarter of its memory. The public log has little work for 700 of them, most of it in few jobs: hence copies,
-// and without the light jobs that hold a fifth of the work together.
+// DefaultShared is DistSched's set-up: 700 machines, 2 hours, load 0.8, half of the jobs with a slack of 1.2 to 1.8.
+// The log's amounts are shares of the largest machine. A machine here is one of Google's common ones, which have half
+// of its CPU and a quarter of its memory. The public log has little work for 700 of them, most of it in few jobs:
+// hence copies, and without the light jobs that hold a fifth of the work together.
 func DefaultShared() SharedSpec {
 	return SharedSpec{Nodes: 700, Machine: trace.Amount{CPU: 0.5, Memory: 0.25}, Load: 0.8, Hours: 2,
 		Slack: []float64{20, 40, 60, 80}, SLOShare: 0.5, SLOValue: 100, BEValue: 5, MaxShare: 0.1, Light: 0.2,
@@ -155,11 +155,11 @@ type sharedBuilder struct {
 // BuildShared makes the workload that spec describes from the jobs of a log, in any order, whose tasks use what fill
 // says: each recurring job, by user and name, has a group of use, and each of its jobs a row of it.
 //
-// The jobs of a stretch of the log arrive in their order and proportion, in the time that is to be simulated. Where they
-// have less work than the load asks for, further copies of them arrive too, each moved by a time of its own (what is
-// moved beyond the end comes at the beginning) and with rows drawn anew: the work of several such clusters on one. Light
-// jobs are left out. All that is drawn follows from the jobs, the fill and the spec. Errors are as those of
-// [Build].
+// The jobs of a stretch of the log arrive in their order and proportion, in the time that is to be simulated. Where
+// they have less work than the load asks for, further copies of them arrive too, each moved by a time of its own
+// (what is moved beyond the end comes at the beginning) and with rows drawn anew: the work of several such clusters
+// on one. Light jobs are left out. All that is drawn follows from the jobs, the fill and the spec. Errors are as
+// those of [Build].
 func BuildShared(jobs []trace.Job, fill *Fill, spec *SharedSpec) (*Shared, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -239,7 +239,9 @@ func (b *sharedBuilder) draw(jobs []trace.Job, copied int) []user {
 		users = append(users, u)
 	}
 	if b.spec.NoGroups {
-		b.source("control", strconv.Itoa(copied)).Shuffle(len(users), func(x, y int) { users[x].row, users[y].row = users[y].row, users[x].row })
+		b.source("control", strconv.Itoa(copied)).Shuffle(len(users), func(x, y int) {
+			users[x].row, users[y].row = users[y].row, users[x].row
+		})
 	}
 	for i := range users {
 		b.use(&users[i])
@@ -362,7 +364,8 @@ func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err
 			chosen = append(chosen, *u)
 		}
 		if w.Copies++; sum == 0 {
-			return nil, fmt.Errorf("workload: none of the %d jobs from hour %.4g on: %w", len(stretch), w.Start.Hours(), ErrEmpty)
+			return nil, fmt.Errorf("workload: none of the %d jobs from hour %.4g on: %w",
+				len(stretch), w.Start.Hours(), ErrEmpty)
 		}
 	}
 	if sum < 0.99*b.target {

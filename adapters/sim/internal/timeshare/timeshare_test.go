@@ -61,19 +61,22 @@ func TestContentionByHand(t *testing.T) {
 		},
 		// The first wants 1 of its share of 2; what it leaves goes to the others, 1.5 each of the 2 they want.
 		"idle CPU is given on": {
-			tasks: []Task{{CPU: 2, Use: one(8*second, 1, 1)}, {CPU: 1, Use: one(6*second, 2, 1)}, {CPU: 1, Use: one(6*second, 2, 1)}},
-			want:  []string{"8s done 0", "8s done 1", "8s done 2"}, throttles: 2, over: 8,
+			tasks: []Task{{CPU: 2, Use: one(8*second, 1, 1)}, {CPU: 1, Use: one(6*second, 2, 1)},
+				{CPU: 1, Use: one(6*second, 2, 1)}},
+			want: []string{"8s done 0", "8s done 1", "8s done 2"}, throttles: 2, over: 8,
 		},
 		// Shares 1, 1, 2 of 4: level 1. The first leaves 0.5; the level rises to 3.5/3, so the second, which wants 1.1, is
 		// fed too, and the third has 2.4 of 3: 10 s take 12.5.
 		"in two rounds": {
-			tasks: []Task{{CPU: 1, Use: one(20*second, 0.5, 1)}, {CPU: 1, Use: one(20*second, 1.1, 1)}, {CPU: 2, Use: one(10*second, 3, 1)}},
-			want:  []string{"12.5s done 2", "20s done 0", "20s done 1"}, throttles: 1, over: 12.5,
+			tasks: []Task{{CPU: 1, Use: one(20*second, 0.5, 1)}, {CPU: 1, Use: one(20*second, 1.1, 1)},
+				{CPU: 2, Use: one(10*second, 3, 1)}},
+			want: []string{"12.5s done 2", "20s done 0", "20s done 1"}, throttles: 1, over: 12.5,
 		},
 		// A segment without demand takes its wall time, whatever the others do.
 		"waiting for something else": {
-			tasks: []Task{{CPU: 1, Use: taskuse.Series{{5 * second, 0, 1}, {5 * second, 4, 1}}}, {CPU: 1, Use: one(10*second, 4, 1)}},
-			want:  []string{"15s done 0", "15s done 1"}, throttles: 2, over: 10,
+			tasks: []Task{{CPU: 1, Use: append(one(5*second, 0, 1), one(5*second, 4, 1)...)},
+				{CPU: 1, Use: one(10*second, 4, 1)}},
+			want: []string{"15s done 0", "15s done 1"}, throttles: 2, over: 10,
 		},
 		// Without requests both have the smallest share.
 		"no requests": {
@@ -107,13 +110,15 @@ func TestContentionByHand(t *testing.T) {
 			want:  []string{"0s evicted 1", "1s done 0"},
 		},
 		"as many as must": {
-			tasks: []Task{{Use: one(second, 1, 40)}, {Use: one(second, 1, 0)}, {Use: one(second, 1, 30)}, {Use: one(second, 1, 40)}, {Use: one(second, 1, 60)}},
-			want:  []string{"0s evicted 3", "0s evicted 4", "1s done 0", "1s done 1", "1s done 2"},
+			tasks: []Task{{Use: one(second, 1, 40)}, {Use: one(second, 1, 0)}, {Use: one(second, 1, 30)},
+				{Use: one(second, 1, 40)}, {Use: one(second, 1, 60)}},
+			want: []string{"0s evicted 3", "0s evicted 4", "1s done 0", "1s done 1", "1s done 2"},
 		},
 		// The second grows at 4 s; the memory of the first, evicted then, is free, and its CPU too.
 		"later": {
-			tasks: []Task{{CPU: 1, Use: one(10*second, 4, 50)}, {Priority: 1, CPU: 1, Use: taskuse.Series{{2 * second, 4, 20}, {8 * second, 4, 50}}}},
-			want:  []string{"4s evicted 0", "12s done 1"}, throttles: 2, over: 4,
+			tasks: []Task{{CPU: 1, Use: one(10*second, 4, 50)},
+				{Priority: 1, CPU: 1, Use: append(one(2*second, 4, 20), one(8*second, 4, 50)...)}},
+			want: []string{"4s evicted 0", "12s done 1"}, throttles: 2, over: 4,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +138,7 @@ func TestContentionByHand(t *testing.T) {
 
 func TestStopTellsWhatWasUsed(t *testing.T) {
 	m := New([]Capacity{{CPU: 4, Memory: 100}}, 10*second)
-	a := m.Start(0, 0, Task{CPU: 1, Use: taskuse.Series{{4 * second, 3, 10}, {second, 1, 30}}})
+	a := m.Start(0, 0, Task{CPU: 1, Use: append(one(4*second, 3, 10), one(second, 1, 30)...)})
 	m.Settle(0)
 	b := m.Start(2*second, 0, Task{CPU: 3, Use: one(20*second, 4, 1)})
 	m.Settle(2 * second)
@@ -146,10 +151,11 @@ func TestStopTellsWhatWasUsed(t *testing.T) {
 	require.Empty(t, completed)
 	m.Settle(8 * second)
 	used := m.Stop(8*second+second/2, a)
-	require.Equal(t, Used{Ran: 8*second + second/2, CPUTime: 12.5, MemoryTime: 95, MaxCPU: 3, MaxMemory: 30, Throttled: true}, used)
+	require.Equal(t, Used{Ran: 8*second + second/2, CPUTime: 12.5, MemoryTime: 95, MaxCPU: 3, MaxMemory: 30,
+		Throttled: true}, used)
 	m.Settle(8*second + second/2)
-	require.Equal(t, Used{Ran: 8 * second, CPUTime: 6.5*3 + 1.5*4, MemoryTime: 8, MaxCPU: 4, MaxMemory: 1, Throttled: true},
-		m.Used(10*second, b))
+	require.Equal(t, Used{Ran: 8 * second, CPUTime: 6.5*3 + 1.5*4, MemoryTime: 8, MaxCPU: 4, MaxMemory: 1,
+		Throttled: true}, m.Used(10*second, b))
 	totals := m.Totals(20 * second)
 	require.Equal(t, 2*3+6.5*4+1.5*4, totals.CPUTime, "of the window alone")
 	require.Equal(t, 6.5, totals.Over)

@@ -1,6 +1,6 @@
 // Package sample holds the log that is read when none is given: the jobs of the
-// first 19 hours of Google's 2011 trace, built in. It also holds samples of what tasks use. README.md says where they are
-// from.
+// first 19 hours of Google's 2011 trace, built in. It also holds samples of what tasks use. README.md says where they
+// are from.
 package sample
 
 import (
@@ -36,8 +36,8 @@ var usage2019 []byte
 //go:embed google2011_usage.csv.gz
 var usage2011 []byte
 
-// Usage reads the samples of what tasks use: how much of their requests, in 520 rows of Google's traces of 2019, and how
-// it changes over time, in 41 days of jobs of 2011.
+// Usage reads the samples of what tasks use: how much of their requests, in 520 rows of Google's traces of 2019, and
+// how it changes over time, in 41 days of jobs of 2011.
 func Usage() ([]*trace.UsageLog, error) {
 	var logs []*trace.UsageLog
 	for _, of := range []struct {

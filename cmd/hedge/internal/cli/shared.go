@@ -37,12 +37,12 @@ func (t *sharedFlags) add(fs *pflag.FlagSet) {
 		"samples; --workload shared)")
 	fs.StringVar(&t.machine, "machine", "", "CPU and memory of a machine, in the log's unit (default: 0.5,0.25; "+
 		"--workload shared)")
-	fs.IntVar(&t.assignments, "assignments", 1, "how often deadlines are drawn anew, each on the next of five segments of "+
-		"the log (--workload shared)")
+	fs.IntVar(&t.assignments, "assignments", 1, "how often deadlines are drawn anew, each on the next of five segments "+
+		"of the log (--workload shared)")
 	fs.Float64Var(&t.epsilon, "epsilon", 0, "risk of policies that have a bound on it, from 0 to below 1 (default: their "+
 		"own; --workload shared)")
-	fs.BoolVar(&t.control, "control", false, "deal what jobs use out among them, so that recurring jobs are no more alike "+
-		"than others (--workload shared)")
+	fs.BoolVar(&t.control, "control", false, "deal what jobs use out among them, so that recurring jobs are no more "+
+		"alike than others (--workload shared)")
 }
 
 func sharedFlagNames() []string {
@@ -166,13 +166,13 @@ func sharedTable(w io.Writer, d *experiment.SharedDocument) error {
 	work := &d.Workload
 	p.line("%s: load %.3g of machines with %.4g CPU and %.4g memory over %g h, a cycle each %g s", work.Trace, work.Load,
 		work.Machine.CPU, work.Machine.Memory, work.Hours, work.Cycle)
-	p.line("use from %s: %d rows of %d groups, %d hours of change%s", strings.Join(work.Fill, ", "), work.Rows, work.Groups,
-		work.Shapes, map[bool]string{true: "; dealt out among all jobs"}[work.Control])
+	p.line("use from %s: %d rows of %d groups, %d hours of change%s", strings.Join(work.Fill, ", "), work.Rows,
+		work.Groups, work.Shapes, map[bool]string{true: "; dealt out among all jobs"}[work.Control])
 	p.records(&work.Records)
 	for i := range work.Segments {
 		g := &work.Segments[i]
-		p.line("seed %d, assignment %d: from hour %.4g, %d jobs (%d with deadlines) of %d tasks, %d times the log's; requests "+
-			"filled in for %d, use capped of %d; requested load %.3g; %d jobs of history",
+		p.line("seed %d, assignment %d: from hour %.4g, %d jobs (%d with deadlines) of %d tasks, from %d copies of the log; "+
+			"requests filled in for %d, use capped of %d; requested load %.3g; %d jobs of history",
 			g.Seed, g.Assignment, g.StartHour, g.Jobs, g.SLOJobs, g.Tasks, g.Copies, g.Filled, g.Capped, g.RequestedLoad,
 			g.Trained)
 	}
@@ -183,9 +183,9 @@ func sharedTable(w io.Writer, d *experiment.SharedDocument) error {
 		for _, c := range []struct {
 			v     stats.Interval
 			scale float64
-		}{{x.SLOMissRate, 100}, {x.NeverStarted, 1}, {x.Goodput.SLO, 1}, {x.Goodput.BE, 1}, {x.BELatency, 1}, {x.Evictions, 1},
-			{x.Preemptions, 1}, {x.ThrottlesPerNodeHour, 1}, {x.ViolationShare, 100}, {x.EffectiveLoad, 100}, {x.Admitted, 1},
-			{x.CycleP99, 1}} {
+		}{{x.SLOMissRate, 100}, {x.NeverStarted, 1}, {x.Goodput.SLO, 1}, {x.Goodput.BE, 1}, {x.BELatency, 1},
+			{x.Evictions, 1}, {x.Preemptions, 1}, {x.ThrottlesPerNodeHour, 1}, {x.ViolationShare, 100}, {x.EffectiveLoad, 100},
+			{x.Admitted, 1}, {x.CycleP99, 1}} {
 			row = append(row, figures.Interval(c.v, c.scale))
 		}
 		rows = append(rows, row)

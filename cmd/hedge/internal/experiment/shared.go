@@ -100,8 +100,8 @@ type SharedRun struct {
 	PhaseMS     sim.PhaseMS `json:"phase_ms"`
 }
 
-// untilSpans is how many times the arrivals a simulation takes: no deadline with a slack of up to 2 is later. By then all
-// that is not evicted again and again is done.
+// untilSpans is how many times the arrivals a simulation takes: no deadline with a slack of up to 2 is later. By then
+// all that is not evicted again and again is done.
 const untilSpans = 3
 
 // SharedExperiment is a prepared comparison on shared machines.
