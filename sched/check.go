@@ -91,11 +91,11 @@ func CheckPlan(s *Snapshot, p *Plan) error {
 // checker keeps what checking needs from cycle to cycle. A check costs what the plan's decisions do,
 // however many jobs wait and nodes there are.
 type checker struct {
-	round uint64
-	free  []float64  // of the nodes looked at in this round
-	seen  []uint64   // by node: the round in which it was last looked at
-	twice []bool     // by resource: the plan may promise it twice
-	jobs  []*tracked // of the plan's decisions
+	round  uint64
+	ledger Ledger
+	twice  []bool     // by resource: the plan may promise it twice
+	bound  []float64  // scratch: a demand of what it may not
+	jobs   []*tracked // of the plan's decisions
 }
 
 // check verifies the plan; jobs are those of the snapshot, by id.
@@ -106,7 +106,10 @@ func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 	if want := s.Nodes.Len() * len(s.Nodes.resources); len(s.Free) != want {
 		return fmt.Errorf("%w: a snapshot with %d free amounts, want %d", ErrInvalidPlan, len(s.Free), want)
 	}
-	c.reset(s)
+	c.round++
+	c.ledger.Reset(s.Nodes, s.Free)
+	clear(c.jobs)
+	c.jobs = c.jobs[:0]
 	if err := c.overpack(s, p); err != nil {
 		return err
 	}
@@ -125,16 +128,6 @@ func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 	return nil
 }
 
-func (c *checker) reset(s *Snapshot) {
-	c.round++
-	clear(c.jobs)
-	c.jobs = c.jobs[:0]
-	if len(c.free) != len(s.Free) || len(c.seen) != s.Nodes.Len() {
-		c.free = make([]float64, len(s.Free))
-		c.seen = make([]uint64, s.Nodes.Len())
-	}
-}
-
 // overpack notes what the plan may promise twice.
 func (c *checker) overpack(s *Snapshot, p *Plan) error {
 	c.twice = append(c.twice[:0], make([]bool, len(s.Nodes.resources))...)
@@ -146,6 +139,17 @@ func (c *checker) overpack(s *Snapshot, p *Plan) error {
 		c.twice[r] = true
 	}
 	return nil
+}
+
+// binding is the demand of what the plan may not promise twice. It is valid until the next call.
+func (c *checker) binding(demand []float64) []float64 {
+	c.bound = append(c.bound[:0], demand...)
+	for r, twice := range c.twice {
+		if twice {
+			c.bound[r] = 0
+		}
+	}
+	return c.bound
 }
 
 // admit checks that the decision is about a job it can be about, and frees
@@ -178,7 +182,7 @@ func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) erro
 	}
 	for i, n := range j.places(s.Nodes) {
 		if n >= 0 {
-			c.take(s, int(n), demand, -float64(j.nodes[i].Tasks))
+			c.ledger.Give(int(n), demand, j.nodes[i].Tasks)
 		}
 	}
 	return nil
@@ -199,7 +203,7 @@ func (c *checker) freePart(s *Snapshot, j *tracked, d *Decision) error {
 	}
 	for _, nt := range d.Nodes {
 		if n, ok := s.Nodes.Index(nt.Node); ok {
-			c.take(s, n, demand, -float64(nt.Tasks))
+			c.ledger.Give(n, demand, nt.Tasks)
 		}
 	}
 	return nil
@@ -212,6 +216,7 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 		_, err := s.Nodes.Demand(job.Demand)
 		return fmt.Errorf("%w: start of job %q: %w", ErrInvalidPlan, job.ID, err)
 	}
+	binding := c.binding(demand)
 	tasks := int64(0) // a plan may list more than an int holds
 	for _, nt := range d.Nodes {
 		n, ok := s.Nodes.Index(nt.Node)
@@ -225,40 +230,14 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 			return fmt.Errorf("%w: job %q requires %s, which node %q is not in", ErrInvalidPlan, job.ID, job.Required, nt.Node)
 		}
 		tasks += int64(nt.Tasks)
-		if r, over := c.take(s, n, demand, float64(nt.Tasks)); over > 0 {
+		if r, over := c.ledger.Overcommits(n, binding, nt.Tasks); over > 0 {
 			return fmt.Errorf("%w: job %q over-commits %s of node %q by %g",
 				ErrInvalidPlan, job.ID, s.Nodes.resources[r], nt.Node, over)
 		}
+		c.ledger.Take(n, demand, nt.Tasks)
 	}
 	if tasks != int64(job.Tasks) {
 		return fmt.Errorf("%w: job %q starts %d of %d tasks", ErrInvalidPlan, job.ID, tasks, job.Tasks)
 	}
 	return nil
-}
-
-// tolerance is the part of what a node offers that rounding may cost.
-const tolerance = 1e-9
-
-// Overcommits tells whether a node that offers a capacity of a resource holds too much if so much of it is left,
-// which is below 0 where tasks hold more than there is. Sums of fractions are rounded, so a billionth of the capacity
-// is allowed. [CheckPlan] goes by it, and clusters that keep account of their own should: a start that the
-// one lets through and the other refuses would be planned again for ever. What a [Placer] places is well within it.
-func Overcommits(left, capacity float64) bool { return left < -tolerance*capacity }
-
-// take uses up what the tasks need of a node, or gives it back if tasks is negative, and tells by how much
-// the first resource of which they take too much is over-committed.
-func (c *checker) take(s *Snapshot, n int, demand []float64, tasks float64) (resource int, over float64) {
-	at := n * len(demand)
-	row := c.free[at : at+len(demand)]
-	if c.seen[n] != c.round {
-		c.seen[n] = c.round
-		copy(row, s.Free[at:])
-	}
-	for r, d := range demand {
-		row[r] -= float64(tasks * d)
-		if tasks > 0 && d > 0 && over == 0 && !c.twice[r] && Overcommits(row[r], s.Nodes.capacity[at+r]) {
-			resource, over = r, -row[r]
-		}
-	}
-	return resource, over
 }

@@ -768,6 +768,14 @@ func TestSnapshotClone(t *testing.T) {
 }
 
 // Outside the policy, a cycle allocates by what happens in it and not by the jobs that wait.
+// build is the snapshot that was described.
+func build(t testing.TB, b *schedtest.SnapshotBuilder) *sched.Snapshot {
+	t.Helper()
+	s, err := b.Build()
+	require.NoError(t, err)
+	return s
+}
+
 func TestStepDoesNotAllocateByBacklog(t *testing.T) {
 	allocs := func(waiting int) float64 {
 		c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(1, 1))

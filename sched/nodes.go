@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // WholeNode is the resource of jobs that hold whole nodes and of nodes that
@@ -221,6 +222,47 @@ func (ns *NodeSet) NodesOf(set EquivalenceSet) []int32 {
 		}
 	}
 	return out
+}
+
+// Classes are numbers below count, one for each node. Nodes of one class have equal capacities. It must not be
+// modified.
+func (ns *NodeSet) Classes() (of []int32, count int) { return ns.class, ns.classes }
+
+// maxNamed is the number of values of one label that Describe spells out.
+const maxNamed = 3
+
+// Describe is a readable name of nodes: the values that they have of these labels, as "gpu=a100 rack=r1|r2". It is
+// "any" where they have none of the labels.
+func (ns *NodeSet) Describe(nodes []int32, labels []string) string {
+	var parts []string
+	for _, k := range labels {
+		if c := ns.columns[k]; c != nil {
+			if text := c.describe(nodes); text != "" {
+				parts = append(parts, quoteSpecial(k)+"="+text)
+			}
+		}
+	}
+	if len(parts) == 0 {
+		return anyText
+	}
+	return strings.Join(parts, " ")
+}
+
+// describe lists the values the nodes have, the first few by name.
+func (c *column) describe(nodes []int32) string {
+	seen := make([]bool, len(c.values))
+	var values []string
+	for _, n := range nodes {
+		if id := c.of[n]; id >= 0 && !seen[id] {
+			seen[id] = true
+			values = append(values, quoteSpecial(c.values[id]))
+		}
+	}
+	slices.Sort(values)
+	if more := len(values) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s|+%d", strings.Join(values[:maxNamed], "|"), more)
+	}
+	return strings.Join(values, "|")
 }
 
 // Holds is the number of tasks of the demand that the nodes hold when they

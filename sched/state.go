@@ -17,8 +17,7 @@ type state struct {
 	order    []*Node // as they came; those that nodes does not hold are gone
 	set      *NodeSet
 	stale    bool // nodes have changed since set was made
-	free     []float64
-	holding  []int32       // by node: how many times it is among the nodes of a job that holds them
+	ledger   Ledger
 	pending  list[Pending] // by submission, then id
 	running  list[Running] // by start, then id
 	stopping []*tracked    // as they were told to
@@ -39,11 +38,12 @@ func (s *state) init() {
 	s.nodes = make(map[string]*Node)
 	s.fits = make(map[string]int)
 	s.set, _ = NewNodeSet(nil) // no node, no error
+	s.ledger.Open(s.set)
 }
 
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
-	*to = Snapshot{Now: now, Nodes: s.set, Free: s.free, Pending: s.pending.items(), Running: s.running.items(),
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Running: s.running.items(),
 		Completed: s.finished, Others: s.othersByNode(), sound: true}
 	s.finished = nil
 }
@@ -232,13 +232,12 @@ func (s *state) setPrediction(j *tracked, p predict.Prediction) {
 
 // hold takes (-1) or gives back (+1) what a job's tasks hold. While nodes are
 // stale it does nothing: settle counts anew.
-func (s *state) hold(j *tracked, sign float64) {
+func (s *state) hold(j *tracked, sign int) {
 	if s.stale {
 		return
 	}
 	demand := j.need(s.set)
-	width := len(demand)
-	if width == 0 {
+	if demand == nil {
 		return // it holds nothing this cluster has
 	}
 	for i, n := range j.places(s.set) {
@@ -253,15 +252,12 @@ func (s *state) hold(j *tracked, sign float64) {
 	}
 }
 
-func (s *state) holdOn(n, tasks int, demand []float64, sign float64) {
-	row := s.free[n*len(demand) : (n+1)*len(demand)]
-	if s.holding[n] -= int32(sign); s.holding[n] == 0 { // no rounding survives an idle moment
-		copy(row, s.set.capacity[n*len(demand):])
+func (s *state) holdOn(n, tasks int, demand []float64, sign int) {
+	if sign < 0 {
+		s.ledger.Take(n, demand, tasks)
 		return
 	}
-	for r, d := range demand {
-		row[r] += float64(sign * float64(tasks) * d)
-	}
+	s.ledger.Give(n, demand, tasks)
 }
 
 // settle rebuilds what hangs on the nodes if they have changed, shows the jobs whose time has come, and then names the
@@ -306,8 +302,7 @@ func (s *state) rebuild() {
 	// Every node was validated when it came, and names are keys of a map.
 	s.set, _ = NewNodeSet(nodes)
 	s.stale, s.levels = false, nil
-	s.free = append(s.free[:0], s.set.capacity...)
-	s.holding = append(s.holding[:0], make([]int32, s.set.Len())...)
+	s.ledger.Open(s.set)
 	for i := range s.running.items() {
 		r := &s.running.items()[i]
 		j := s.jobs[r.Job.ID]

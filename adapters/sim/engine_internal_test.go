@@ -154,7 +154,7 @@ func TestImpossibleStartsFailWhole(t *testing.T) {
 		require.Len(t, told, 1)
 		require.Equal(t, sched.StartFailed, told[0].Kind)
 		require.ErrorIs(t, told[0].Err, errNoRoom)
-		require.Equal(t, []float64{1, 1}, l.physics.(*exclusive).free)
+		require.Equal(t, []float64{1, 1}, l.physics.(*exclusive).ledger.Free())
 		require.Equal(t, level{pending: 1}, l.level)
 	}
 	require.Equal(t, 12, l.tally.refused)

@@ -3,7 +3,6 @@ package sim
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim/event"
@@ -13,22 +12,16 @@ import (
 // exclusive is the physics of whole reservations: a task holds what it asks for, whether it uses it or not, so tasks do
 // not slow each other down. A gang holds all its nodes until its longest task ends.
 type exclusive struct {
-	nodes   *sched.NodeSet
-	width   int       // number of resources
-	free    []float64 // by node, then resource
-	holding []int32   // tasks by node
-	ends    event.Queue[*gang]
+	ledger sched.Ledger
+	ends   event.Queue[*gang]
 }
 
 var _ physics = (*exclusive)(nil)
 
 func newExclusive(nodes *sched.NodeSet) *exclusive {
-	return &exclusive{
-		nodes:   nodes,
-		width:   len(nodes.Resources()),
-		free:    slices.Clone(nodes.Capacity()),
-		holding: make([]int32, nodes.Len()),
-	}
+	x := &exclusive{}
+	x.ledger.Open(nodes)
+	return x
 }
 
 func (x *exclusive) start(at time.Duration, g *gang, on []placement, stretch float64) error {
@@ -89,33 +82,16 @@ func (x *exclusive) reserve(g *gang, on []placement) bool {
 
 // take takes what the tasks need of a node if it is there.
 func (x *exclusive) take(g *gang, p placement) bool {
-	n, tasks := int(p.node), float64(p.tasks)
-	row := x.free[n*x.width : (n+1)*x.width]
-	capacity := x.nodes.Capacity()[n*x.width : (n+1)*x.width]
-	for r, d := range g.demand {
-		if d > 0 && sched.Overcommits(row[r]-float64(d*tasks), capacity[r]) {
-			return false
-		}
+	if _, over := x.ledger.Overcommits(int(p.node), g.demand, int(p.tasks)); over > 0 {
+		return false
 	}
-	for r, d := range g.demand {
-		row[r] -= float64(d * tasks)
-	}
-	x.holding[n] += p.tasks
+	x.ledger.Take(int(p.node), g.demand, int(p.tasks))
 	return true
 }
 
 func (x *exclusive) giveBack(g *gang, on []placement) {
 	for _, p := range on {
-		n := int(p.node)
-		row := x.free[n*x.width : (n+1)*x.width]
-		x.holding[n] -= p.tasks
-		if x.holding[n] == 0 { // a node without tasks is wholly free, whatever sums of fractions say
-			copy(row, x.nodes.Capacity()[n*x.width:])
-			continue
-		}
-		for r, d := range g.demand {
-			row[r] += float64(d * float64(p.tasks))
-		}
+		x.ledger.Give(int(p.node), g.demand, int(p.tasks))
 	}
 }
 

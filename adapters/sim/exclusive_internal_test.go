@@ -67,9 +67,8 @@ func TestExclusiveKeepsItsBooks(t *testing.T) {
 			for _, end := range ends {
 				require.Greater(t, end, now)
 			}
-			require.Equal(t, used, x.holding)
 			for n, u := range used {
-				require.Equal(t, float64(3-u), x.free[n])
+				require.Equal(t, float64(3-u), x.ledger.Row(n)[0])
 			}
 		}
 	}

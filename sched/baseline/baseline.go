@@ -10,6 +10,7 @@ import (
 	"context"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 // queue is a policy that goes through the pending jobs in an order and
@@ -22,19 +23,19 @@ type queue struct {
 	preempts bool
 
 	cache  cache
-	placer sched.Placer
+	placer place.Placer
 	order  order
 	evict  evictor
 	head   []string // the job that all others wait for, in a slice that plans share
 
-	holders sched.Holders
+	holders place.Holders
 	waits   []waiting // of the plan being made
 }
 
 // waiting is the reason of a job that waits, to which those are added that hold the room it needs.
 type waiting struct {
 	decision int // in turn.decisions, or -1 for the plan's rest
-	place    *place
+	site     *site
 	demand   []float64
 }
 
@@ -127,9 +128,9 @@ type turn struct {
 	*queue
 	snap                   *sched.Snapshot
 	plan                   *sched.Plan
-	packs                  bool   // the placer is of this cycle
-	blocked                bool   // a strict queue's head waits
-	rest                   *place // what plan.Rest is about
+	packs                  bool  // the placer is of this cycle
+	blocked                bool  // a strict queue's head waits
+	rest                   *site // what plan.Rest is about
 	started                []*sched.Job
 	startedAt              []int // in decisions
 	preemptions, decisions []sched.Decision
@@ -213,16 +214,16 @@ func (t *turn) explain() {
 	if len(t.waits) == 0 {
 		return
 	}
-	t.holders.Reset(t.snap, t.pack().Free(), t.preemptions)
+	t.holders.Reset(t.snap, t.pack(), t.preemptions)
 	for i := range t.started {
 		t.holders.Start(t.started[i], t.decisions[t.startedAt[i]].Nodes)
 	}
-	found := make(map[*place]sched.Reason, 1)
+	found := make(map[*site]sched.Reason, 1)
 	for _, w := range t.waits {
-		r, known := found[w.place]
+		r, known := found[w.site]
 		if !known {
-			r.Ahead, r.More = t.holders.Of(w.demand, w.place.nodes)
-			found[w.place] = r
+			r.Ahead, r.More = t.holders.Of(w.demand, w.site.nodes)
+			found[w.site] = r
 		}
 		to := &t.plan.Rest
 		if w.decision >= 0 {
@@ -233,7 +234,7 @@ func (t *turn) explain() {
 }
 
 // pack is the placer, which is brought up to date when first it is needed.
-func (t *turn) pack() *sched.Placer {
+func (t *turn) pack() *place.Placer {
 	if !t.packs {
 		t.packs = true
 		t.placer.Reset(t.snap)
@@ -243,7 +244,7 @@ func (t *turn) pack() *sched.Placer {
 
 // start places the gang on preferred nodes, or else on any it may use.
 func (t *turn) start(job *sched.Job, w *want) bool {
-	for _, p := range [...]*place{w.preferred, w.required} {
+	for _, p := range [...]*site{w.preferred, w.required} {
 		if p == nil || p.bound < job.Tasks {
 			continue
 		}

@@ -10,27 +10,27 @@ import (
 
 // cache keeps what kinds of job ask for on the present nodes from cycle to cycle.
 type cache struct {
-	nodes  *sched.NodeSet
-	wants  map[string]*want
-	places map[string]*place
-	all    []*place
-	key    []byte
-	free   []float64 // what was free at the start of the cycle
-	idle   bool      // nothing has been taken since, by the last plan
+	nodes *sched.NodeSet
+	wants map[string]*want
+	sites map[string]*site
+	all   []*site
+	key   []byte
+	free  []float64 // what was free at the start of the cycle
+	idle  bool      // nothing has been taken since, by the last plan
 }
 
-// want is a kind of job: the demand of its tasks and the places they may go.
+// want is a kind of job: the demand of its tasks and the sites they may go to.
 type want struct {
 	demand    []float64
-	preferred *place // nil where it is the same as required
-	required  *place
+	preferred *site // nil where it is the same as required
+	required  *site
 	err       error
 	// obstacle is that of the last gang that the nodes cannot hold.
 	obstacle *sched.Obstacle
 }
 
-// place is a set of nodes for one demand.
-type place struct {
+// site is a set of nodes for one demand.
+type site struct {
 	name  string
 	nodes []int32
 	holds int // tasks that fit on the empty nodes
@@ -45,7 +45,7 @@ func (c *cache) renew(s *sched.Snapshot) (forgot bool) {
 	if c.nodes != s.Nodes || len(c.wants) > 2*len(s.Pending)+1024 {
 		c.nodes = s.Nodes
 		c.wants = make(map[string]*want)
-		c.places = make(map[string]*place)
+		c.sites = make(map[string]*site)
 		c.all = c.all[:0]
 		forgot = true
 	}
@@ -70,7 +70,7 @@ func (c *cache) forgetBounds() {
 func (c *cache) want(job *sched.Job) *want {
 	demand, err := c.nodes.Demand(job.Demand)
 	if err != nil {
-		return &want{err: err, required: &place{name: job.Required.String()}}
+		return &want{err: err, required: &site{name: job.Required.String()}}
 	}
 	c.key = c.setKey(job.Required, demand)
 	c.key = append(append(c.key, 0), job.Preferred.String()...)
@@ -78,8 +78,8 @@ func (c *cache) want(job *sched.Job) *want {
 	if w == nil {
 		w = &want{demand: demand}
 		c.wants[string(c.key)] = w
-		w.required = c.place(job.Required, demand)
-		w.preferred = c.place(job.Required.And(job.Preferred), demand)
+		w.required = c.site(job.Required, demand)
+		w.preferred = c.site(job.Required.And(job.Preferred), demand)
 		if slices.Equal(w.preferred.nodes, w.required.nodes) {
 			w.preferred = nil
 		}
@@ -96,16 +96,16 @@ func (c *cache) setKey(set sched.EquivalenceSet, demand []float64) []byte {
 	return append(key, set.String()...)
 }
 
-func (c *cache) place(set sched.EquivalenceSet, demand []float64) *place {
+func (c *cache) site(set sched.EquivalenceSet, demand []float64) *site {
 	c.key = c.setKey(set, demand)
-	p := c.places[string(c.key)]
+	p := c.sites[string(c.key)]
 	if p == nil {
 		nodes := c.nodes.NodesOf(set)
-		p = &place{
+		p = &site{
 			name: set.String(), nodes: nodes, holds: c.nodes.Holds(demand, nodes),
 			bound: math.MaxInt, evicted: math.MaxInt,
 		}
-		c.places[string(c.key)] = p
+		c.sites[string(c.key)] = p
 		c.all = append(c.all, p)
 	}
 	return p

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 // evictor finds which running jobs to preempt.
@@ -16,7 +17,7 @@ type evictor struct {
 	lined   bool     // queue is of this cycle
 	queue   []victim // in the order in which they are preempted
 	chosen  []int
-	inside  []bool // scratch: node is in the place looked at
+	inside  []bool // scratch: node is in the site looked at
 }
 
 type victim struct {
@@ -60,7 +61,7 @@ func (e *evictor) lineUp() {
 // makeRoom gives back the resources of as few jobs as it takes for the gang to fit,
 // in order of preemption, and returns their ids. It returns none, and changes nothing, if
 // not even all of lower priority would do.
-func (e *evictor) makeRoom(p *sched.Placer, job *sched.Job, w *want) []string {
+func (e *evictor) makeRoom(p *place.Placer, job *sched.Job, w *want) []string {
 	if w.required.holds < job.Tasks || e.least >= job.Priority {
 		return nil
 	}
@@ -102,7 +103,7 @@ func (e *evictor) makeRoom(p *sched.Placer, job *sched.Job, w *want) []string {
 // release frees what the victim holds and counts the tasks that this makes
 // room for. It does nothing for victims outside the nodes looked at. Gain may be 0 where
 // only several victims together make room.
-func (e *evictor) release(p *sched.Placer, v *victim, w *want) (gain int, touches bool) {
+func (e *evictor) release(p *place.Placer, v *victim, w *want) (gain int, touches bool) {
 	e.resolve(v)
 	if !slices.ContainsFunc(v.nodes, func(n int32) bool { return e.inside[n] }) {
 		return 0, false
@@ -128,7 +129,7 @@ func (e *evictor) resolve(v *victim) {
 }
 
 // fits counts the tasks that fit now on those of the victim's nodes that are looked at.
-func (e *evictor) fits(p *sched.Placer, v *victim, w *want) int {
+func (e *evictor) fits(p *place.Placer, v *victim, w *want) int {
 	fit := 0
 	for i, n := range v.nodes {
 		if e.inside[n] {
@@ -138,7 +139,7 @@ func (e *evictor) fits(p *sched.Placer, v *victim, w *want) int {
 	return fit
 }
 
-func (e *evictor) giveBack(p *sched.Placer, v *victim) {
+func (e *evictor) giveBack(p *place.Placer, v *victim) {
 	if demand, err := e.nodes.Demand(v.run.Job.Demand); err == nil {
 		p.Take(v.run.Nodes, demand)
 	}
@@ -146,7 +147,7 @@ func (e *evictor) giveBack(p *sched.Placer, v *victim) {
 
 // prune keeps the victims that are needed, given how many tasks more than
 // the gang fit now: those that would be preempted last are spared first.
-func (e *evictor) prune(p *sched.Placer, w *want, spare int) []string {
+func (e *evictor) prune(p *place.Placer, w *want, spare int) []string {
 	kept := make([]int, 0, len(e.chosen))
 	for k := len(e.chosen) - 1; k >= 0; k-- {
 		v := &e.queue[e.chosen[k]]

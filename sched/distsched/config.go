@@ -100,6 +100,13 @@ type Config struct {
 	// for its CPU, for a machine that is to take another task. They are at most 1; 0 means 0.05. The thesis gives no
 	// numbers.
 	MemoryRisk, CPURisk float64
+	// Risks are memory risks by priority, each from 0 to 1, for priorities that should have another than MemoryRisk. A
+	// machine takes a task if the risk is small enough for it and for each task that runs there.
+	Risks map[int]float64
+	// WholeLife goes by the most memory that a task uses at a time, and by its average CPU. MemoryRisk then bounds the
+	// probability that memory runs short at any time while the tasks run, since no sum of theirs is ever larger than that
+	// of their maxima: a chance constraint. It is ours.
+	WholeLife bool
 	// EvictAt is the share of a machine's memory at which tasks are evicted. It is at most 1; 0 means 0.95.
 	EvictAt float64
 	// PreemptTo is the share of a machine's CPU to which preemption brings down what its tasks want. 0 means 1.
@@ -117,7 +124,8 @@ type Config struct {
 	Stopwatch func() time.Duration
 }
 
-// variants are the systems of section 5.4.1, and one of ours, which switches conditioning off.
+// variants are the systems of section 5.4.1 and two of ours, which switch conditioning off and bound the probability of
+// evictions.
 var variants = map[string]Config{
 	"dist":           {},
 	"dist-max":       {Maximum: true},
@@ -132,6 +140,7 @@ var variants = map[string]Config{
 	"dist-noobs":     {Without: Observation},
 	"dist-nopreempt": {Without: Preemption},
 	"dist-nocond":    {Without: Conditioning},
+	"dist-chance":    {WholeLife: true, MemoryRisk: 0.01},
 }
 
 // Variant returns the configuration of a named system of the thesis (section 5.4.1). Those of actual and point differ
@@ -199,6 +208,11 @@ func (c *Config) check() error {
 			return &ConfigError{w.name, v, fmt.Sprintf("a number from 0 to %g, or None", w.max)}
 		}
 	}
+	for priority, risk := range c.Risks {
+		if !(risk >= 0 && risk <= 1) {
+			return &ConfigError{"Risks", fmt.Sprintf("%v at priority %d", risk, priority), "numbers from 0 to 1"}
+		}
+	}
 	switch {
 	case c.EvictAt == None:
 		return &ConfigError{"EvictAt", c.EvictAt, "a number above 0"}
@@ -214,6 +228,14 @@ func (c *Config) check() error {
 		return &ConfigError{"Atoms", c.Atoms, "8 to 256"}
 	}
 	return nil
+}
+
+// riskAt is the memory risk that tasks of a priority may be exposed to.
+func (c *Config) riskAt(priority int) float64 {
+	if risk, ok := c.Risks[priority]; ok && c.has(Overpacking) {
+		return risk
+	}
+	return c.MemoryRisk
 }
 
 // has tells whether a mechanism is on.

@@ -26,7 +26,8 @@ type known struct {
 	// required and preferred are the nodes it may run on, and those of them on which it runs at full speed; preferred is
 	// nil where these are all.
 	required, preferred []int32
-	salt                uint64 // of its ties
+	salt                uint64  // of its ties
+	risk                float64 // the memory risk that its tasks may be exposed to
 
 	version uint64 // of what is believed of its usage
 	seen    uint64 // the last cycle in which it was in the snapshot
@@ -41,20 +42,6 @@ type known struct {
 type sized struct {
 	step float64
 	of   dist.Summand
-}
-
-// here is what is believed of each of the job's tasks on a machine.
-func (k *known) here(at int32, count int) (cpu, memory *dist.Atoms, times float64) {
-	cpu, memory = k.profile.cpu, k.profile.memory
-	if w := k.watchOn(at); w != nil {
-		if w.cpu.seen {
-			cpu = w.cpu.atoms
-		}
-		if w.memory.seen {
-			memory = w.memory.atoms
-		}
-	}
-	return cpu, memory, float64(count)
 }
 
 // versionOn changes whenever what is believed of the job's tasks on a machine does.
@@ -95,6 +82,7 @@ func (p *Policy) know(job *sched.Job, forecast *predict.Prediction, attained flo
 			k.worth, k.err = p.cfg.worth(job, k.profile)
 		}
 		k.memoryOn, k.cpuOn, k.watched, k.set = nil, nil, nil, nil
+		k.risk = p.cfg.riskAt(job.Priority)
 		k.version++
 	}
 	if k.set != set {

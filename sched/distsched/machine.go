@@ -15,6 +15,7 @@ type machine struct {
 	held        []entry     // what has been added, in order
 	next        []entry     // what should be there, in the making
 	others      usage.Level // what other work uses
+	risk        float64     // the smallest memory risk of its tasks
 }
 
 // entry is the tasks of a job on a machine: count times one quantity, as they share one draw. They count as one summand
@@ -48,6 +49,7 @@ func (ms *machines) renew(c *Config, s *sched.Snapshot) error {
 	ms.cpu, ms.memory = index(s.Nodes, usage.CPU), index(s.Nodes, usage.Memory)
 	ms.of = make([]machine, s.Nodes.Len())
 	for i := range ms.of {
+		ms.of[i].risk = 1
 		var err error
 		if ms.of[i].cpu, err = ms.total(c, i, ms.cpu, 1); err != nil {
 			return err
@@ -101,7 +103,7 @@ func (ms *machines) settle(s *sched.Snapshot) {
 }
 
 func (m *machine) clear() {
-	m.held, m.weight, m.others = m.held[:0], 0, usage.Level{}
+	m.held, m.weight, m.others, m.risk = m.held[:0], 0, usage.Level{}, 1
 	if m.cpu != nil {
 		m.cpu.Reset()
 	}
@@ -138,17 +140,28 @@ const minAtoms = 8
 // add adds tasks of a job to a machine.
 func (ms *machines) add(at int32, e entry) {
 	m := &ms.of[at]
-	cpu, memory, k := e.of.here(at, e.count)
-	if m.cpu != nil {
-		ms.scratch.Set(cpu, k, m.cpu.Step())
-		m.cpu.Add(&ms.scratch)
-	}
-	if m.memory != nil {
-		ms.scratch.Set(memory, k, m.memory.Step())
-		m.memory.Add(&ms.scratch)
+	if w := e.of.watchOn(at); w == nil {
+		ms.addTo(m.cpu, &e.of.cpuOn, e.of.profile.cpu, e.count)
+		ms.addTo(m.memory, &e.of.memoryOn, e.of.profile.memory, e.count)
+	} else {
+		ms.addTo(m.cpu, nil, w.cpu.or(e.of.profile.cpu), e.count)
+		ms.addTo(m.memory, nil, w.memory.or(e.of.profile.memory), e.count)
 	}
 	m.weight += float64(float64(e.count) * e.of.profile.weight)
+	m.risk = min(m.risk, e.of.risk)
 	m.held = append(m.held, e)
+}
+
+// addTo adds so many tasks to a total; on, if it is not nil, keeps what one of them is.
+func (ms *machines) addTo(t *dist.Total, on *[]sized, a *dist.Atoms, count int) {
+	switch {
+	case t == nil:
+	case count == 1 && on != nil:
+		t.Add(one(on, a, t.Step()))
+	default:
+		ms.scratch.Set(a, float64(count), t.Step())
+		t.Add(&ms.scratch)
+	}
 }
 
 // start adds tasks that this cycle starts, and takes what they reserve.

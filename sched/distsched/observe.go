@@ -115,6 +115,14 @@ func over(a usage.Level, by float64) usage.Level {
 	return usage.Level{CPU: a.CPU / by, Memory: a.Memory / by}
 }
 
+// or is what was seen, or what was predicted where that is not exceeded.
+func (s *seen) or(predicted *dist.Atoms) *dist.Atoms {
+	if s.atoms != nil {
+		return s.atoms
+	}
+	return predicted
+}
+
 // begin starts with what was used until now, as far as that is known: its mean.
 func (s *seen) begin(mean, seconds float64) {
 	s.seen = true

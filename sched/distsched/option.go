@@ -63,7 +63,7 @@ func (p *Policy) weigh(k *known, c *candidate) {
 	c.fits = p.machines.fits(c.at, k.demand, int(c.count))
 	c.memoryRisk, c.memory = risk(m.memory, &k.memoryOn, k.profile.memory, int(c.count)+1, &p.scratch)
 	c.cpuRisk, c.cpu = risk(m.cpu, &k.cpuOn, k.profile.cpu, int(c.count)+1, &p.scratch)
-	c.fits = c.fits && c.memoryRisk <= p.cfg.MemoryRisk && c.cpuRisk <= p.cfg.CPURisk
+	c.fits = c.fits && c.memoryRisk <= min(k.risk, m.risk) && c.cpuRisk <= p.cfg.CPURisk
 }
 
 // risk is the probability that so many tasks more use more than there is (equation 5.1), and what is left by means

@@ -22,6 +22,7 @@ type Policy struct {
 	anywhere []*known // of pending: those that may run on any node
 
 	heap, done []candidate
+	shares     []float64 // by pick
 	nodes      []onNode
 	scratch    dist.Summand
 	eager      bool // for tests: every job's option is made anew after every start
@@ -94,6 +95,10 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 		w := &s.Pending[i]
 		k := p.know(w.Job, &w.Prediction, w.Attained, s.Nodes)
 		k.index = i
+		if k.watched != nil { // what it used was in a run that is over
+			k.watched = nil
+			k.version++
+		}
 		k.option.nodes, k.option.picks = nil, k.option.picks[:0]
 		p.pending = append(p.pending, k)
 	}

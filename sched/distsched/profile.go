@@ -13,6 +13,8 @@ import (
 // profile is what the policy believes of a task of a job.
 type profile struct {
 	cpu, memory *dist.Atoms
+	// draw is cpu told apart more finely: the job's runtime follows from it.
+	draw *dist.Atoms
 	// work is the CPU time that a task needs, in core-seconds. It is 0 where nothing is forecast of it: then the job runs
 	// for as long as runtime says, and longer where it gets less CPU than it wants.
 	work    float64
@@ -25,19 +27,28 @@ type profile struct {
 // for a core.
 const least = 2.0 / 1024
 
+// finer is how many times as many atoms the draw has that a job's tasks share.
+const finer = 2
+
 // profile works out what to believe of a job.
 func (c *Config) profile(j *sched.Job, p *predict.Prediction, attained float64) (*profile, error) {
-	average, most := predict.CPU, predict.Memory
+	cores, memory := predict.CPU, predict.Memory
 	if c.Maximum {
-		average, most = predict.CPUMax, predict.MemoryMax
+		cores = predict.CPUMax
+	}
+	if c.Maximum || c.WholeLife {
+		memory = predict.MemoryMax
 	}
 	out := &profile{weight: max(least, j.Demand[usage.CPU])}
 	var err error
-	if out.cpu, err = c.quantity(p.Usage, average, j.Demand[usage.CPU]); err != nil {
-		return nil, fmt.Errorf("job %s: %s: %w", j.ID, average, err)
+	if out.cpu, err = c.quantity(p.Usage, cores, j.Demand[usage.CPU], c.Atoms); err != nil {
+		return nil, fmt.Errorf("job %s: %s: %w", j.ID, cores, err)
 	}
-	if out.memory, err = c.quantity(p.Usage, most, j.Demand[usage.Memory]); err != nil {
-		return nil, fmt.Errorf("job %s: %s: %w", j.ID, most, err)
+	if out.draw, err = c.quantity(p.Usage, cores, j.Demand[usage.CPU], finer*c.Atoms); err != nil {
+		return nil, fmt.Errorf("job %s: %s: %w", j.ID, cores, err)
+	}
+	if out.memory, err = c.quantity(p.Usage, memory, j.Demand[usage.Memory], c.Atoms); err != nil {
+		return nil, fmt.Errorf("job %s: %s: %w", j.ID, memory, err)
 	}
 	if out.work, err = c.work(p.Usage, attained); err != nil {
 		return nil, fmt.Errorf("job %s: %s: %w", j.ID, predict.CPUTime, err)
@@ -55,20 +66,20 @@ func (c *Config) profile(j *sched.Job, p *predict.Prediction, attained float64) 
 }
 
 // quantity is what a task uses of a resource. Without a forecast that is what the job requests.
-func (c *Config) quantity(u *predict.Usage, q predict.Quantity, request float64) (*dist.Atoms, error) {
+func (c *Config) quantity(u *predict.Usage, q predict.Quantity, request float64, atoms int) (*dist.Atoms, error) {
 	p, known := u.Of(q)
 	point := p.Point
 	switch {
 	case c.Estimate == Requests || !known:
 		point = request
 	case c.Estimate == Distributions && p.Dist != nil:
-		return dist.NewAtoms(p.Dist, c.Atoms)
+		return dist.NewAtoms(p.Dist, atoms)
 	}
 	d, err := dist.NewPoint(point)
 	if err != nil {
 		return nil, err
 	}
-	return dist.NewAtoms(d, c.Atoms)
+	return dist.NewAtoms(d, atoms)
 }
 
 // work is the point prediction of a task's CPU time (section 5.2.1), given what it has had in a run that was lost. Once

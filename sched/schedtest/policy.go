@@ -15,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
@@ -62,7 +63,7 @@ func Random(rng *rand.Rand) (*sched.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	placer := sched.NewPlacer(fill)
+	placer := place.NewPlacer(fill)
 	for i := range rng.IntN(12) {
 		j := randomJob(rng, fmt.Sprintf("run%d", i), packed)
 		job := j.Job()

@@ -9,12 +9,14 @@ import (
 	"github.com/hedgesched/hedge/sched/distsched"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
+	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/pigeon"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
 const (
 	distSchedPaper  = "DistSched (Park, PhD thesis, CMU 2019, chapter 5)"
+	peakPaper       = "Take it to the limit (Bashir et al., EuroSys 2021)"
 	threeSigmaPaper = "3Sigma (Park et al., EuroSys 2018)"
 	eaglePaper      = "Eagle (Delgado et al., SoCC 2016)"
 	hawkPaper       = "Hawk (Delgado et al., USENIX ATC 2015)"
@@ -73,11 +75,44 @@ func sharing() []System {
 		{Name: "dist-noobs", Summary: "dist that believes its forecast whatever tasks are seen to use"},
 		{Name: "dist-nopreempt", Summary: "dist that stops no task"},
 		{Name: "dist-nocond", Summary: "dist that forgets what a lost run has done"},
+		{Name: "dist-chance", Summary: "dist that bounds the probability of evictions by the most memory tasks use"},
 	}
 	for i := range list {
 		list[i].Policy, list[i].Paper, list[i].Shares = shared(list[i].Name), distSchedPaper, true
 	}
+	return append(list, today()...)
+}
+
+// today are what clusters do today on machines that tasks share: jobs by deadline, on more than there is.
+func today() []System {
+	list := []System{
+		{Name: "overcommit-1.5", Summary: "edf on machines that are taken to have 1.5 times what they have"},
+		{Name: "overcommit-2", Summary: "edf on machines that are taken to have twice what they have"},
+		{Name: "borg-default", Summary: "edf; tasks are taken to use 90 % of what they request", Paper: peakPaper},
+		{Name: "rc-like", Summary: "edf; each task is taken to use its 99th percentile", Paper: peakPaper},
+		{Name: "n-sigma", Summary: "edf; a machine's tasks are taken to use their mean and five standard deviations",
+			Paper: peakPaper},
+		{Name: "borg-max", Summary: "edf; tasks are taken to use the larger of rc-like and n-sigma", Paper: peakPaper},
+	}
+	for i := range list {
+		list[i].Policy, list[i].Predictor, list[i].Shares = overcommitted(list[i].Name), unread, true
+	}
 	return list
+}
+
+// overcommitted makes policies that promise machines more than once.
+func overcommitted(name string) func(*Planning) (sched.Policy, error) {
+	return func(*Planning) (sched.Policy, error) {
+		c, err := overcommit.Variant(name)
+		if err != nil {
+			return nil, err
+		}
+		policy, err := overcommit.New(baseline.NewEDF(), c)
+		if err != nil {
+			return nil, err
+		}
+		return policy, nil
+	}
 }
 
 // agents are in the order of reports.
@@ -150,6 +185,9 @@ func shared(name string) func(*Planning) (sched.Policy, error) {
 			return nil, err
 		}
 		c.Stopwatch = p.Stopwatch
+		if c.Estimate == distsched.Distributions && p.Risk > 0 {
+			c.MemoryRisk = p.Risk
+		}
 		policy, err := distsched.New(c)
 		if err != nil {
 			return nil, err

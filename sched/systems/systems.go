@@ -62,6 +62,9 @@ type Planning struct {
 	Options solver.Options
 	// Window and Slot are the plan-ahead window and its slots; 0 leaves them to the policy.
 	Window, Slot time.Duration
+	// Risk is the largest probability with which memory may run short on a machine that tasks share; 0 leaves it to the
+	// policy, and policies of other systems do not know it.
+	Risk float64
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]; nil leaves them 0.
 	Stopwatch func() time.Duration
 }

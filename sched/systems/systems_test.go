@@ -17,6 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/distsched"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/threesigma"
@@ -41,11 +42,12 @@ func TestBuiltinIsWhole(t *testing.T) {
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
 		"prio fifo edf sjf "+
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
-		"dist-nopreempt dist-nocond "+
+		"dist-nopreempt dist-nocond dist-chance overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
 		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo"), got)
 	assert.Subset(t, got, threesigma.Variants())
 	assert.Subset(t, got, distsched.Variants())
+	assert.Subset(t, got, overcommit.Variants())
 	assert.Subset(t, got, eagle.Names())
 	var again systems.Set
 	for i := range list {
@@ -72,7 +74,8 @@ func told(t *testing.T, s *systems.System) float64 {
 
 // TestPolicies: each has its name, is told what its paper says, and starts what there is room for.
 func TestPolicies(t *testing.T) {
-	runtimes := map[string]float64{"point-perfect": 7, "actual": 7, "actual-max": 7, "prio": 0, "fifo": 0, "edf": 0}
+	runtimes := map[string]float64{"point-perfect": 7, "actual": 7, "actual-max": 7, "prio": 0, "fifo": 0, "edf": 0,
+		"overcommit-1.5": 0, "overcommit-2": 0, "borg-default": 0, "rc-like": 0, "n-sigma": 0, "borg-max": 0}
 	for _, system := range systems.Builtin().List() {
 		if system.Agents != nil {
 			if switches, err := eagle.Named(system.Name); err == nil {
@@ -186,7 +189,8 @@ func TestDocumented(t *testing.T) {
 			}
 		}
 	}
-	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil })
+	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil && !s.Shares })
+	table("Policies for machines that tasks share", func(s *systems.System) bool { return s.Shares })
 	table("Agents: tasks, one by one (`--workload tasks`)", func(s *systems.System) bool { return s.Agents != nil })
 	const file = "../../docs/systems.md"
 	if *update {

@@ -17,7 +17,7 @@ func (x *extraction) plan(stats sched.Stats) *sched.Plan {
 	for i := range x.preemptions {
 		delete(x.m.policy.told, x.preemptions[i].Job) // it does not finish
 	}
-	e := &explanation{extraction: x, of: map[*place]ahead{}}
+	e := &explanation{extraction: x, of: map[*site]ahead{}}
 	for i := range x.m.jobs {
 		plan.Decisions = append(plan.Decisions, e.decide(i))
 	}
@@ -28,12 +28,12 @@ func (x *extraction) plan(stats sched.Stats) *sched.Plan {
 type explanation struct {
 	*extraction
 	began   bool
-	of      map[*place]ahead // who holds what places lack now
-	later   []int            // the pending jobs that are planned to start later, by start
-	users   [][]user         // who of these uses which resource of which partition, by partition and resource
-	rowOf   map[int]int      // of the problem, by pending job
-	lacking []uint64         // scratch, by partition and resource
-	found   []int            // scratch
+	of      map[*site]ahead // who holds what sites lack now
+	later   []int           // the pending jobs that are planned to start later, by start
+	users   [][]user        // who of these uses which resource of which partition, by partition and resource
+	rowOf   map[int]int     // of the problem, by pending job
+	lacking []uint64        // scratch, by partition and resource
+	found   []int           // scratch
 }
 
 // ahead are those that hold the room that others wait for, and how many tasks fit beside them.
@@ -152,9 +152,9 @@ func (e *explanation) behind(i int, r *sched.Reason) (room bool) {
 	if len(k.choices) == 0 {
 		return false
 	}
-	at := k.choices[len(k.choices)-1].place // the widest
+	at := k.choices[len(k.choices)-1].site // the widest
 	if p.option != nil {
-		at = e.place(p)
+		at = e.site(p)
 	}
 	now, known := e.of[at]
 	if !known {
@@ -165,7 +165,7 @@ func (e *explanation) behind(i int, r *sched.Reason) (room bool) {
 	if room = now.fit >= k.job.Tasks; !room {
 		r.Behind(now.names, now.more)
 	}
-	if left := sched.MaxAhead - len(r.Ahead); left > 0 {
+	if left := r.Room(); left > 0 {
 		r.Behind(e.before(i, room, left), 0)
 	}
 	return room
@@ -178,7 +178,7 @@ func (e *explanation) begin() {
 	}
 	e.began = true
 	m, holders := e.m, &e.m.policy.holders
-	holders.Reset(m.snap, m.policy.placer.Free(), e.preemptions)
+	holders.Reset(m.snap, &m.policy.placer, e.preemptions)
 	for i, nodes := range e.starts {
 		if nodes != nil {
 			holders.Start(m.jobs[i].job, nodes)

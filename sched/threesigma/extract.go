@@ -75,9 +75,9 @@ func (m *model) extract(sol *solver.Solution) *extraction {
 // job is the job of a pick.
 func (x *extraction) job(p *pick) *known { return x.m.jobs[x.m.rows[p.row].pending] }
 
-// place is the set of nodes of a pick.
-func (x *extraction) place(p *pick) *place {
-	return x.job(p).choice(p.origin.slowed).place
+// site is the set of nodes of a pick.
+func (x *extraction) site(p *pick) *site {
+	return x.job(p).choice(p.origin.slowed).site
 }
 
 // candidates lists what the solver preempts, cheapest first.
@@ -98,7 +98,7 @@ func (x *extraction) start(p *pick) ([]sched.NodeTasks, bool) {
 	if nodes, ok := x.split(p); ok {
 		return nodes, true
 	}
-	placer, at, tasks := &x.m.policy.placer, x.place(p), p.option.Count
+	placer, at, tasks := &x.m.policy.placer, x.site(p), p.option.Count
 	if nodes, ok := placer.Place(at.demand, at.nodes, tasks); ok {
 		return nodes, true
 	}
@@ -107,7 +107,7 @@ func (x *extraction) start(p *pick) ([]sched.NodeTasks, bool) {
 
 // clear makes room for the gang by preempting useful victims, the cheapest first, until the gang fits. If the gang
 // would not fit even without all of them, none is preempted.
-func (x *extraction) clear(p *pick, at *place) ([]sched.NodeTasks, bool) {
+func (x *extraction) clear(p *pick, at *site) ([]sched.NodeTasks, bool) {
 	placer, useful := &x.m.policy.placer, x.useful(p)
 	for _, v := range useful {
 		placer.Release(x.victim(v))
@@ -134,7 +134,7 @@ func (x *extraction) split(p *pick) ([]sched.NodeTasks, bool) {
 	if !whole(p) {
 		return nil, false
 	}
-	placer, demand := &x.m.policy.placer, x.place(p).demand
+	placer, demand := &x.m.policy.placer, x.site(p).demand
 	var nodes []sched.NodeTasks
 	for _, s := range p.split {
 		tasks := int(math.Round(s.Count))
@@ -188,7 +188,7 @@ func (x *extraction) useful(p *pick) []int {
 // fragmented tells whether the nodes together have enough free resources for the gang. If not, a start of
 // higher priority has taken free nodes where the plan has it take those of a running job.
 func (x *extraction) fragmented(p *pick) bool {
-	at, free := x.place(p), x.m.policy.placer.Free()
+	at, free := x.site(p), x.m.policy.placer.Free()
 	sum := make([]float64, len(at.demand))
 	for _, n := range at.nodes {
 		for r := range sum {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
 // follow lets the window and the slot follow from the jobs at hand, as [Config.Slot] says, if neither is set. They stay
@@ -23,7 +24,7 @@ func (p *Policy) follow(s *sched.Snapshot) {
 	if len(p.spans) == 0 {
 		return
 	}
-	window, slot := sched.PlanAhead(p.spans)
+	window, slot := place.PlanAhead(p.spans)
 	if slot < p.period { // starts are decided once a cycle: finer slots would only make the problem larger
 		window, slot = max((window-1)/p.period+1, 12)*p.period, p.period
 	}

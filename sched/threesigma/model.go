@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -15,7 +16,7 @@ import (
 type model struct {
 	policy  *Policy
 	snap    *sched.Snapshot
-	parts   *sched.Partitioning
+	parts   *place.Partitioning
 	problem solver.Problem
 
 	jobs []*known // by pending job
@@ -34,7 +35,7 @@ type model struct {
 	options   []solver.Option
 	origins   []origin
 	total     []float64 // capacity by partition and resource, of the partitioning totalOf
-	totalOf   *sched.Partitioning
+	totalOf   *place.Partitioning
 	free      []float64 // by partition and resource
 	capacity  []float64
 	left      []float64 // of capacity
@@ -42,7 +43,7 @@ type model struct {
 	starts    []float64
 	worth     []float64
 	sets      []sched.EquivalenceSet
-	rehearsal sched.Placer
+	rehearsal place.Placer
 	leaves    []leave
 	stuck     []*known
 }
@@ -68,7 +69,7 @@ func (p *Policy) build(s *sched.Snapshot) *model {
 	}
 	m := p.model
 	m.snap, m.valued, m.faults, m.unsaid = s, 0, m.faults[:0], 0
-	p.places.renew(s.Nodes, len(s.Pending))
+	p.sites.renew(s.Nodes, len(s.Pending))
 	m.recall()
 	if len(m.jobs) == 0 { // nothing to decide
 		m.rows, m.problem.Jobs, m.problem.Running = m.rows[:0], m.problem.Jobs[:0], m.problem.Running[:0]

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -19,10 +20,10 @@ type Policy struct {
 	cfg     Config
 	cycle   uint64
 	period  time.Duration // from one cycle to the next
-	refiner sched.Refiner
-	places  places
-	placer  sched.Placer
-	holders sched.Holders
+	refiner place.Refiner
+	sites   sites
+	placer  place.Placer
+	holders place.Holders
 	jobs    map[string]*known
 	held    map[string]*held
 	// model is the last cycle's. Its memory is used again.

@@ -7,6 +7,7 @@ import (
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/utility"
 )
@@ -27,7 +28,7 @@ type held struct {
 	// demand is what one task holds; alloc is the number of tasks in each partition. They were worked out from these
 	// nodes and partitions.
 	nodes  []sched.NodeTasks
-	parts  *sched.Partitioning
+	parts  *place.Partitioning
 	demand []float64
 	alloc  []solver.Alloc
 
@@ -50,7 +51,7 @@ func (p *Policy) holding(r *sched.Running) *held {
 
 // locate works out what the job holds in each partition, if that may have changed. If no node offers one of its
 // resources any more, the nodes that did are gone, and it counts as holding nothing.
-func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *sched.Partitioning) {
+func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *place.Partitioning) {
 	if h.parts == parts && sameSlice(h.nodes, r.Nodes) {
 		return
 	}

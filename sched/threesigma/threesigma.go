@@ -139,7 +139,7 @@ type Config struct {
 	// Window is the plan-ahead window; 0 means 12 slots.
 	Window time.Duration
 	// Slot is the length of a time slot; 0 means a twelfth of the window. If neither is set, both follow from the jobs
-	// that wait and run, by [sched.PlanAhead] of their times to the deadline or, of jobs without one, of their predicted
+	// that wait and run, by [place.PlanAhead] of their times to the deadline or, of jobs without one, of their predicted
 	// runtimes. A slot is then no shorter than a cycle, and both stay as they are until the window should be less than
 	// half or more than twice as long.
 	Slot time.Duration

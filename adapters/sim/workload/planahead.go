@@ -3,10 +3,10 @@ package workload
 import (
 	"time"
 
-	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 )
 
-// PlanAhead suggests a plan-ahead window and slot length: [sched.PlanAhead] of the times from submission to deadline
+// PlanAhead suggests a plan-ahead window and slot length: [place.PlanAhead] of the times from submission to deadline
 // or, where no job has a deadline, of the runtimes.
 func (w *Workload) PlanAhead() (window, slot time.Duration) {
 	var spans []time.Duration
@@ -20,5 +20,5 @@ func (w *Workload) PlanAhead() (window, slot time.Duration) {
 			spans = append(spans, w.Jobs[i].Work.Runtime())
 		}
 	}
-	return sched.PlanAhead(spans)
+	return place.PlanAhead(spans)
 }

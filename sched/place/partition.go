@@ -1,18 +1,19 @@
-package sched
+package place
 
 import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
+
+	"github.com/hedgesched/hedge/sched"
 )
 
 // Partitioning is the common refinement of equivalence sets over a NodeSet:
 // every set is a union of disjoint partitions (3Sigma, section 4.3.3; systems: TetriSched).
 // The nodes of a partition also have equal capacities. It is safe for concurrent use.
 type Partitioning struct {
-	nodes *NodeSet
+	nodes *sched.NodeSet
 	of    []int32   // partition by node
 	cells [][]int32 // node indexes by partition, ascending
 
@@ -24,14 +25,15 @@ type Partitioning struct {
 
 // Refine computes the common refinement of the sets, partitions in order of
 // their first node. A [Refiner] does the same and keeps it from cycle to cycle.
-func (ns *NodeSet) Refine(sets []EquivalenceSet) *Partitioning {
-	p := &Partitioning{nodes: ns, of: slices.Clone(ns.class)}
-	p.refine(ns.classes, sets)
+func Refine(nodes *sched.NodeSet, sets []sched.EquivalenceSet) *Partitioning {
+	class, classes := nodes.Classes()
+	p := &Partitioning{nodes: nodes, of: slices.Clone(class)}
+	p.refine(classes, sets)
 	return p
 }
 
 // refine splits the cells there are, of which there are count.
-func (p *Partitioning) refine(count int, sets []EquivalenceSet) {
+func (p *Partitioning) refine(count int, sets []sched.EquivalenceSet) {
 	p.members = make(map[string][]int)
 	if p.keys == nil {
 		p.keys = make(map[string]struct{})
@@ -43,28 +45,28 @@ func (p *Partitioning) refine(count int, sets []EquivalenceSet) {
 		for _, k := range s.Keys() {
 			p.keys[k] = struct{}{}
 		}
-		count = split(p.of, count, p.nodes.match(s))
+		count = split(p.of, count, p.nodes.NodesOf(s))
 	}
 	p.fillCells(count)
 }
 
 // finer is a partitioning in which the sets are unions of partitions, too.
-func (p *Partitioning) finer(sets []EquivalenceSet) *Partitioning {
+func (p *Partitioning) finer(sets []sched.EquivalenceSet) *Partitioning {
 	q := &Partitioning{nodes: p.nodes, of: slices.Clone(p.of), keys: maps.Clone(p.keys)}
 	q.refine(len(p.cells), sets)
 	return q
 }
 
-// split divides every cell that is partly in the set. Nodes outside keep their
+// split divides every cell that is partly in the set of nodes. Nodes outside keep their
 // cell's number where the cell is divided.
-func split(of []int32, count int, in bits) int {
+func split(of []int32, count int, set []int32) int {
 	inside := make([]int32, count)
 	size := make([]int32, count)
-	for i, c := range of {
+	for _, c := range of {
 		size[c]++
-		if in.has(i) {
-			inside[c]++
-		}
+	}
+	for _, n := range set {
+		inside[of[n]]++
 	}
 	moved := inside // from here on: the new number of the inside part, or -1
 	for c := range moved {
@@ -75,9 +77,9 @@ func split(of []int32, count int, in bits) int {
 		moved[c] = int32(count)
 		count++
 	}
-	for i, c := range of {
-		if moved[c] >= 0 && in.has(i) {
-			of[i] = moved[c]
+	for _, n := range set {
+		if m := moved[of[n]]; m >= 0 {
+			of[n] = m
 		}
 	}
 	return count
@@ -122,19 +124,19 @@ func (p *Partitioning) Of(node int) int { return int(p.of[node]) }
 // Members are the partitions of a set, ascending. For a set that was not
 // refined and cuts through partitions, they are the partitions that lie wholly inside it.
 // The result is shared and must not be modified.
-func (p *Partitioning) Members(set EquivalenceSet) []int {
+func (p *Partitioning) Members(set sched.EquivalenceSet) []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if m, ok := p.members[set.text]; ok {
+	if m, ok := p.members[set.String()]; ok {
 		return m
 	}
 	m, _ := p.union(set)
-	p.members[set.text] = m
+	p.members[set.String()] = m
 	return m
 }
 
 // union finds the partitions inside a set and whether it cuts none.
-func (p *Partitioning) union(set EquivalenceSet) ([]int, bool) {
+func (p *Partitioning) union(set sched.EquivalenceSet) ([]int, bool) {
 	members := make([]int, 0, len(p.cells))
 	if set.IsAny() {
 		for x := range p.cells {
@@ -142,12 +144,9 @@ func (p *Partitioning) union(set EquivalenceSet) ([]int, bool) {
 		}
 		return members, true
 	}
-	in := p.nodes.match(set)
 	inside := make([]int32, len(p.cells))
-	for i, c := range p.of {
-		if in.has(i) {
-			inside[c]++
-		}
+	for _, n := range p.nodes.NodesOf(set) {
+		inside[p.of[n]]++
 	}
 	whole := true
 	for x, n := range inside {
@@ -163,18 +162,15 @@ func (p *Partitioning) union(set EquivalenceSet) ([]int, bool) {
 }
 
 // covers tells whether a set is a union of partitions, and remembers it.
-func (p *Partitioning) covers(set EquivalenceSet) bool {
+func (p *Partitioning) covers(set sched.EquivalenceSet) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m, whole := p.union(set)
 	if whole {
-		p.members[set.text] = m
+		p.members[set.String()] = m
 	}
 	return whole
 }
-
-// maxNamed is the number of values of one label that a partition's name spells out.
-const maxNamed = 3
 
 // Name is a readable, unique name of a partition: the values that its nodes
 // have of the labels the sets looked at, as "gpu=a100 rack=r1|r2".
@@ -196,18 +192,7 @@ func (p *Partitioning) fillNames() {
 	p.names = make([]string, len(p.cells))
 	uses := make(map[string]int)
 	for x, cell := range p.cells {
-		var parts []string
-		for _, k := range keys {
-			if c := p.nodes.columns[k]; c != nil {
-				if text := c.describe(cell); text != "" {
-					parts = append(parts, quoteSpecial(k)+"="+text)
-				}
-			}
-		}
-		p.names[x] = strings.Join(parts, " ")
-		if p.names[x] == "" {
-			p.names[x] = anyText
-		}
+		p.names[x] = p.nodes.Describe(cell, keys)
 		uses[p.names[x]]++
 	}
 	for x, name := range p.names {
@@ -215,23 +200,6 @@ func (p *Partitioning) fillNames() {
 			p.names[x] = fmt.Sprintf("%s #%d", name, x)
 		}
 	}
-}
-
-// describe lists the values the nodes have, the first few by name.
-func (c *column) describe(cell []int32) string {
-	seen := make([]bool, len(c.values))
-	var values []string
-	for _, n := range cell {
-		if id := c.of[n]; id >= 0 && !seen[id] {
-			seen[id] = true
-			values = append(values, quoteSpecial(c.values[id]))
-		}
-	}
-	slices.Sort(values)
-	if more := len(values) - maxNamed; more > 0 {
-		return fmt.Sprintf("%s|+%d", strings.Join(values[:maxNamed], "|"), more)
-	}
-	return strings.Join(values, "|")
 }
 
 // Refiner keeps a partitioning from cycle to cycle. Its zero value is ready;
@@ -248,16 +216,16 @@ const maxKeptSets = 1024
 // Refine returns a partitioning in which every one of the sets is a union of
 // partitions. It is the same value as the last time while the nodes are the same
 // and no set cuts through a partition.
-func (r *Refiner) Refine(ns *NodeSet, sets []EquivalenceSet) *Partitioning {
+func (r *Refiner) Refine(ns *sched.NodeSet, sets []sched.EquivalenceSet) *Partitioning {
 	if r.last == nil || r.last.nodes != ns || len(r.covered) > max(maxKeptSets, 2*len(sets)) {
 		r.restart()
 	}
-	var cutting []EquivalenceSet
+	var cutting []sched.EquivalenceSet
 	for _, s := range sets {
-		if _, known := r.covered[s.text]; known {
+		if _, known := r.covered[s.String()]; known {
 			continue
 		}
-		r.covered[s.text] = struct{}{}
+		r.covered[s.String()] = struct{}{}
 		if r.last != nil && r.last.covers(s) {
 			continue
 		}
@@ -265,7 +233,7 @@ func (r *Refiner) Refine(ns *NodeSet, sets []EquivalenceSet) *Partitioning {
 	}
 	switch {
 	case r.last == nil:
-		r.last = ns.Refine(cutting)
+		r.last = Refine(ns, cutting)
 	case len(cutting) > 0:
 		r.last = r.last.finer(cutting)
 	}

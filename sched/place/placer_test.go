@@ -1,4 +1,4 @@
-package sched_test
+package place_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/sched/schedtest"
 )
 
@@ -22,7 +23,7 @@ func build(t testing.TB, b *schedtest.SnapshotBuilder) *sched.Snapshot {
 
 func TestPlaceWholeNodes(t *testing.T) {
 	s := build(t, schedtest.Snapshot(schedtest.Nodes(5, 1)).Running(schedtest.Job("r", 1), 0, "n1"))
-	p := sched.NewPlacer(s)
+	p := place.NewPlacer(s)
 	one := []float64{1}
 	assert.Equal(t, 4, p.Fits(one, s.Nodes.All()))
 	got, ok := p.Place(one, s.Nodes.All(), 2)
@@ -47,7 +48,7 @@ func TestPlaceFillsFullestFirst(t *testing.T) {
 	s := build(t, schedtest.Snapshot([]sched.Node{
 		{Name: "roomy", Capacity: cpu(16)}, {Name: "three", Capacity: cpu(6)}, {Name: "one", Capacity: cpu(3)},
 	}))
-	p := sched.NewPlacer(s)
+	p := place.NewPlacer(s)
 	demand, err := s.Nodes.Demand(sched.Resources{"cpu": 2, "mem": 1})
 	require.NoError(t, err)
 	got, ok := p.Place(demand, s.Nodes.All(), 5)
@@ -57,7 +58,7 @@ func TestPlaceFillsFullestFirst(t *testing.T) {
 
 func TestFitsToleratesRounding(t *testing.T) {
 	s := build(t, schedtest.Snapshot([]sched.Node{{Name: "a", Capacity: sched.Resources{"cpu": 1}}}))
-	p := sched.NewPlacer(s)
+	p := place.NewPlacer(s)
 	tenth := []float64{0.1}
 	for range 10 {
 		_, ok := p.Place(tenth, s.Nodes.All(), 1)
@@ -70,7 +71,7 @@ func TestFitsToleratesRounding(t *testing.T) {
 // Nodes that hold any number of tasks add up to no more than there can be, where int has 32 bits, too.
 func TestFitsSaturates(t *testing.T) {
 	s := build(t, schedtest.Snapshot(schedtest.Nodes(3, 1)))
-	p, tiny := sched.NewPlacer(s), []float64{1e-300}
+	p, tiny := place.NewPlacer(s), []float64{1e-300}
 	assert.Equal(t, math.MaxInt32, s.Nodes.Holds(tiny, s.Nodes.All()))
 	assert.Equal(t, math.MaxInt32, p.Fits(tiny, s.Nodes.All()))
 	assert.True(t, p.FitsAtLeast(tiny, s.Nodes.All(), math.MaxInt32))
@@ -99,7 +100,7 @@ func TestOneTolerance(t *testing.T) {
 		}
 		plan := &sched.Plan{Decisions: []sched.Decision{
 			{Job: "a", Kind: sched.Start, Nodes: []sched.NodeTasks{{Node: "n0", Tasks: tasks}}}}}
-		_, ok := sched.NewPlacer(s).Place([]float64{demand}, set.All(), tasks)
+		_, ok := place.NewPlacer(s).Place([]float64{demand}, set.All(), tasks)
 		checked := sched.CheckPlan(s, plan)
 		if ok {
 			placed++
@@ -124,7 +125,7 @@ func TestPlacerNeverOvercommits(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 4))
 		s, err := schedtest.Random(rng)
 		require.NoError(t, err)
-		p := sched.NewPlacer(s)
+		p := place.NewPlacer(s)
 		type held struct {
 			nodes  []sched.NodeTasks
 			demand []float64
@@ -171,7 +172,7 @@ func google(b *testing.B) *sched.NodeSet {
 
 func BenchmarkPlacer(b *testing.B) {
 	s := build(b, schedtest.SnapshotOf(google(b)))
-	p := sched.NewPlacer(s)
+	p := place.NewPlacer(s)
 	one := []float64{1}
 	b.ReportAllocs()
 	for b.Loop() {
@@ -199,11 +200,11 @@ func BenchmarkRefineNewSets(b *testing.B) {
 	b.Run("fresh", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			ns.Refine(sets)
+			place.Refine(ns, sets)
 		}
 	})
 	b.Run("kept", func(b *testing.B) {
-		var r sched.Refiner
+		var r place.Refiner
 		b.ReportAllocs()
 		for b.Loop() {
 			r.Refine(ns, sets)

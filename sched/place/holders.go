@@ -1,22 +1,21 @@
-package sched
+package place
 
 import (
 	"slices"
 	"time"
-)
 
-// MaxAhead is how many jobs [Reason].Ahead names at most.
-const MaxAhead = 5
+	"github.com/hedgesched/hedge/sched"
+)
 
 // Holders tells who holds the room that jobs wait for, so that every policy explains itself alike. It is of one cycle:
 // Reset begins it once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe
 // for concurrent use.
 type Holders struct {
-	nodes *NodeSet
-	free  []float64
-	held  []holder
-	on    []int32 // indexes of nodes; each holder has a part of it
-	short []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
+	nodes  *sched.NodeSet
+	ledger *sched.Ledger
+	held   []holder
+	on     []int32 // indexes of nodes; each holder has a part of it
+	short  []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
 }
 
 // holder is a job that holds a part of some nodes.
@@ -27,13 +26,13 @@ type holder struct {
 	until  time.Time
 }
 
-// Reset begins with the running jobs of a snapshot. Free is what the plan leaves on the nodes, as [Placer.Free] has it.
+// Reset begins with the running jobs of a snapshot. The placer has what the plan leaves on the nodes.
 // The jobs in decisions that are preempted hold nothing. Jobs that the plan starts are added by Start.
-func (h *Holders) Reset(s *Snapshot, free []float64, decisions []Decision) {
-	h.nodes, h.free, h.held, h.on = s.Nodes, free, h.held[:0], h.on[:0]
+func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Decision) {
+	h.nodes, h.ledger, h.held, h.on = s.Nodes, &placer.ledger, h.held[:0], h.on[:0]
 	gone := make(map[string]struct{})
 	for i := range decisions {
-		if decisions[i].Kind == Preempt {
+		if decisions[i].Kind == sched.Preempt {
 			gone[decisions[i].Job] = struct{}{}
 		}
 	}
@@ -64,16 +63,16 @@ func seconds(s float64) time.Duration {
 }
 
 // Start adds a job that the plan starts on these nodes.
-func (h *Holders) Start(job *Job, nodes []NodeTasks) { h.add(job, nodes, time.Time{}) }
+func (h *Holders) Start(job *sched.Job, nodes []sched.NodeTasks) { h.add(job, nodes, time.Time{}) }
 
-func (h *Holders) add(job *Job, nodes []NodeTasks, until time.Time) {
+func (h *Holders) add(job *sched.Job, nodes []sched.NodeTasks, until time.Time) {
 	demand, err := h.nodes.Demand(job.Demand)
 	if err != nil {
 		return // it holds nothing this cluster has
 	}
 	from := len(h.on)
 	for _, nt := range nodes {
-		if n, ok := h.nodes.index[nt.Node]; ok {
+		if n, ok := h.nodes.Index(nt.Node); ok {
 			h.on = append(h.on, int32(n))
 		}
 	}
@@ -85,18 +84,17 @@ func (h *Holders) add(job *Job, nodes []NodeTasks, until time.Time) {
 // ones come first, in the order in which their forecasts say that they end, then those that start with this plan. More
 // is how many there are beyond those that are named.
 func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int) {
-	width := len(demand)
-	for _, n := range nodes {
-		at := int(n) * width
-		fit := fitsOn(demand, h.free[at:at+width])
-		if fit < fitsOn(demand, h.nodes.capacity[at:at+width]) {
+	for i, n := range nodes {
+		fit := h.ledger.Fit(demand, int(n))
+		if fit < h.nodes.Holds(demand, nodes[i:i+1]) {
 			h.short[n] = int32(fit)
 		}
 	}
+	most := new(sched.Reason).Room()
 	for i := range h.held {
 		switch j := &h.held[i]; {
 		case !slices.ContainsFunc(j.on, func(n int32) bool { return h.binds(j, demand, n) }):
-		case len(names) < MaxAhead:
+		case len(names) < most:
 			names = append(names, j.id)
 		default:
 			more++
@@ -113,27 +111,10 @@ func (h *Holders) binds(j *holder, demand []float64, n int32) bool {
 	if h.short[n] < 0 {
 		return false
 	}
-	need := float64(h.short[n]) + 1 - slack
 	for r, d := range demand {
-		if d > 0 && j.demand[r] > 0 && h.free[int(n)*len(demand)+r] < need*d {
+		if d > 0 && j.demand[r] > 0 && h.ledger.Lacks(int(n), r, d, int(h.short[n])+1) {
 			return true
 		}
 	}
 	return false
-}
-
-// Behind adds names to those ahead of a job, without saying one twice, until there are as many as a reason has.
-func (r *Reason) Behind(names []string, more int) {
-	r.More += more
-	ahead := slices.Clip(r.Ahead)
-	for _, id := range names {
-		switch {
-		case slices.Contains(ahead, id):
-		case len(ahead) < MaxAhead:
-			ahead = append(ahead, id)
-		default:
-			r.More++
-		}
-	}
-	r.Ahead = ahead
 }

@@ -1,0 +1,158 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// Placer packs gangs on the free resources of a snapshot's nodes and keeps
+// account of them while a plan is made. It is deterministic and not safe for concurrent use.
+type Placer struct {
+	nodes  *sched.NodeSet
+	ledger sched.Ledger
+	keys   []uint64          // scratch: tasks that fit << 32 | node
+	block  []sched.NodeTasks // what placements are cut from
+	short  int               // tasks that fitted where the last Place failed
+	first  int               // nodes before it have nothing left of any resource
+}
+
+// NewPlacer starts from what is free in the snapshot.
+func NewPlacer(s *sched.Snapshot) *Placer {
+	p := &Placer{}
+	p.Reset(s)
+	return p
+}
+
+// Reset starts again from what is free in the snapshot, without allocation
+// where the cluster has not grown.
+func (p *Placer) Reset(s *sched.Snapshot) {
+	p.ledger.Reset(s.Nodes, s.Free)
+	p.nodes, p.first = s.Nodes, 0
+}
+
+// Free is what is left now, as [sched.Ledger.Free] has it.
+func (p *Placer) Free() []float64 { return p.ledger.Free() }
+
+// Fits is how many tasks of the demand fit on these nodes now, as [sched.Ledger.Fits] has it.
+func (p *Placer) Fits(demand []float64, nodes []int32) int { return p.ledger.Fits(demand, nodes) }
+
+// FitsAtLeast tells whether k tasks of the demand fit on these nodes; it looks at no
+// more nodes than it needs.
+func (p *Placer) FitsAtLeast(demand []float64, nodes []int32, k int) bool {
+	return p.ledger.FitsAtLeast(demand, nodes, k)
+}
+
+// Place puts k tasks of the demand on these nodes, all or none, and takes the
+// resources. It is a best fit: nodes on which the fewest tasks fit are filled
+// first, ties in the order of nodes, which keeps roomy nodes whole. For tasks that hold
+// whole nodes these are just the first k free ones.
+func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]sched.NodeTasks, bool) {
+	if k < 1 {
+		return nil, false
+	}
+	p.keys = p.keys[:0]
+	total, single := int64(0), 0 // an int may not hold the total
+	for i := p.begin(demand, nodes); i < len(nodes); i++ {
+		fit := p.ledger.Fit(demand, int(nodes[i]))
+		if fit == 0 {
+			continue
+		}
+		p.keys = append(p.keys, uint64(fit)<<32|uint64(uint32(i)))
+		total += int64(fit)
+		if fit == 1 {
+			if single++; single == k {
+				break
+			}
+		}
+	}
+	if total < int64(k) {
+		p.short = int(total)
+		return nil, false
+	}
+	if single < len(p.keys) {
+		slices.Sort(p.keys)
+	}
+	out := p.room(min(k, len(p.keys)))
+	for _, key := range p.keys {
+		n := int(nodes[uint32(key)])
+		tasks := min(k, int(key>>32))
+		p.ledger.Take(n, demand, tasks)
+		out = append(out, sched.NodeTasks{Node: p.nodes.Node(n).Name, Tasks: tasks})
+		if k -= tasks; k == 0 {
+			break
+		}
+	}
+	return out, true
+}
+
+// begin is the first of the nodes at which it is worth to look for room. Of all nodes of the cluster it skips
+// those that have nothing left, which in a full cluster are most.
+func (p *Placer) begin(demand []float64, nodes []int32) int {
+	all := p.nodes.All()
+	if len(nodes) == 0 || len(nodes) != len(all) || &nodes[0] != &all[0] || !anyPositive(demand) {
+		return 0
+	}
+	for p.first < len(all) && !anyPositive(p.ledger.Row(p.first)) {
+		p.first++
+	}
+	return p.first
+}
+
+func anyPositive(row []float64) bool {
+	for _, x := range row {
+		if x > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Short is how many tasks would have fitted where the last Place failed, which is fewer than were asked for.
+func (p *Placer) Short() int { return p.short }
+
+// placeBlock is the number of placements allocated at once.
+const placeBlock = 64
+
+// room is an empty slice for n placements, cut from a block that placements share but never take twice.
+func (p *Placer) room(n int) []sched.NodeTasks {
+	if n > placeBlock/4 {
+		return make([]sched.NodeTasks, 0, n)
+	}
+	if n > len(p.block) {
+		p.block = make([]sched.NodeTasks, placeBlock)
+	}
+	out := p.block[:0:n]
+	p.block = p.block[n:]
+	return out
+}
+
+// Release gives back what a running job holds, as when it is preempted. Nodes
+// that are gone give nothing back.
+func (p *Placer) Release(r *sched.Running) {
+	demand, err := p.nodes.Demand(r.Job.Demand)
+	if err != nil {
+		return // it holds nothing this cluster has
+	}
+	p.Give(r.Nodes, demand)
+}
+
+// Take holds the resources of tasks placed elsewhere, as by a plan made
+// before. It does not check that they are free.
+func (p *Placer) Take(nodes []sched.NodeTasks, demand []float64) {
+	for _, nt := range nodes {
+		if n, ok := p.nodes.Index(nt.Node); ok {
+			p.ledger.Take(n, demand, nt.Tasks)
+		}
+	}
+}
+
+// Give undoes Take and Place.
+func (p *Placer) Give(nodes []sched.NodeTasks, demand []float64) {
+	for _, nt := range nodes {
+		if n, ok := p.nodes.Index(nt.Node); ok {
+			p.first = min(p.first, n)
+			p.ledger.Give(n, demand, nt.Tasks)
+		}
+	}
+}
