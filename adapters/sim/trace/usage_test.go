@@ -50,7 +50,7 @@ func TestUsageFormats(t *testing.T) {
 			dayHeader("job_id,day,metric") + dayRow("7,1,cpu_pct", "50") + dayRow("7,1,mem_pct", "20"),
 			trace.UsageRecord{Line: 3, Job: "7", Tasks: 1, Max: trace.Amount{CPU: 0.5, Memory: 0.2}}},
 		"a machine's day": {trace.PlanetLab, dayHeader("day,vm") + dayRow("20110303,x", "25"),
-			trace.UsageRecord{Line: 2, Job: "x", Tasks: 1, Max: trace.Amount{CPU: 0.25}}},
+			trace.UsageRecord{Line: 2, Job: "x", Tasks: 1, Requested: trace.Amount{CPU: 1}, Max: trace.Amount{CPU: 0.25}}},
 		"a row of Borg's sample": {trace.BorgSample, borgHeader + "5,u1,l1,0.5,0.25,0.25,0.125,0.75,0.1\n",
 			trace.UsageRecord{Line: 2, Job: "5", User: "u1", Name: "l1", Tasks: 1,
 				Requested: trace.Amount{CPU: 0.5, Memory: 0.25},

@@ -91,7 +91,7 @@ func (p *planetLab) next(r *UsageRecord) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.Job, r.Tasks = string(p.field(p.vm)), 1
+	r.Job, r.Tasks, r.Requested.CPU = string(p.field(p.vm)), 1, 1 // percent are of the machine's CPU, which is its own
 	for _, v := range values {
 		r.Use = append(r.Use, taskuse.Segment{Duration: fiveMinutes, CPU: v / 100})
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/hedgesched/hedge/adapters/sim/taskuse"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
@@ -22,6 +23,8 @@ type Fill struct {
 	shapes []taskuse.Series
 	// requests are pairs of what tasks ask for.
 	requests []trace.Amount
+	// own is what the jobs use that [Fill.Jobs] made, by id.
+	own map[string]taskuse.Series
 }
 
 // ratios are what a task uses over what it requests.
@@ -59,6 +62,29 @@ func (f *Fill) AddUsage(log *trace.UsageLog) {
 		f.groups = append(f.groups, byKey[key])
 		f.rows = append(f.rows, byKey[key]...)
 	}
+}
+
+// Jobs makes jobs of a log of usage, whose use is their own: a record is a gang of tasks that are alike. Memory, where
+// the log has none, is drawn as for other jobs. An id is the job's name and the record's line.
+func (f *Fill) Jobs(log *trace.UsageLog) []trace.Job {
+	if f.own == nil {
+		f.own = map[string]taskuse.Series{}
+	}
+	jobs := make([]trace.Job, len(log.Records))
+	for i := range log.Records {
+		r := &log.Records[i]
+		j := trace.Job{ID: r.Job + ":" + strconv.Itoa(r.Line), Line: r.Line, Submit: r.Submit, Wait: trace.WaitUnknown,
+			Runtime: r.Use.Runtime(), Tasks: r.Tasks, Attributes: map[string]string{"job": r.Job},
+			Demand: map[string]float64{"cpu": r.Requested.CPU, "memory": r.Requested.Memory}}
+		if r.User != "" {
+			j.Attributes["user"] = r.User
+		}
+		if r.Name != "" {
+			j.Attributes["logical_name"] = r.Name
+		}
+		jobs[i], f.own[j.ID] = j, r.Use
+	}
+	return jobs
 }
 
 // AddJobs takes the requests of a log of jobs.

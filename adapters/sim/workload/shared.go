@@ -277,6 +277,9 @@ func (b *sharedBuilder) use(u *user) {
 			CPU:    min(room.CPU, follow(g.CPU, mean.CPU, most.CPU, peakCPU)),
 			Memory: min(room.Memory, follow(g.Memory, mean.Memory, most.Memory, peakMemory))}
 	}
+	if own, ok := b.fill.own[u.job.ID]; ok {
+		series = b.keep(u, own, series)
+	}
 	series = series.Joined()
 	u.use = make([]taskuse.Series, u.job.Tasks)
 	made := map[time.Duration]taskuse.Series{}
@@ -293,6 +296,23 @@ func (b *sharedBuilder) use(u *user) {
 		u.use[k] = s
 		u.cpuTime += s.CPUTime()
 	}
+}
+
+// keep is what a job uses by its own record, with memory as drawn where the record has none.
+func (b *sharedBuilder) keep(u *user, own, drawn taskuse.Series) taskuse.Series {
+	_, memory := drawn.Mean()
+	out := slices.Clone(own)
+	_, most := own.Max()
+	u.capped = false
+	for k := range out {
+		if most == 0 {
+			out[k].Memory = memory
+		}
+		cpu, mem := min(out[k].CPU, b.spec.Machine.CPU), min(out[k].Memory, timeshare.EvictAt*b.spec.Machine.Memory)
+		u.capped = u.capped || cpu < out[k].CPU || mem < out[k].Memory
+		out[k].CPU, out[k].Memory = cpu, mem
+	}
+	return out
 }
 
 // The reasons of [Shared].Skipped that [Build] does not have.
@@ -360,6 +380,9 @@ func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err
 				break
 			}
 			u.arrive = (time.Duration(float64(u.job.Submit-w.Start)*pace) + move) % span
+			if begin == end { // the log does not say when jobs came
+				u.arrive = time.Duration(rng.Int64N(int64(span)))
+			}
 			sum += u.cpuTime
 			chosen = append(chosen, *u)
 		}

@@ -141,11 +141,11 @@ func compareShared(cmd *cobra.Command, s *Host, f *simulation, t *sharedFlags) e
 	if err != nil {
 		return err
 	}
-	log, err := readSorted(s, &spec.Spec)
+	log, use, err := spec.ReadShared(s.In)
 	if err != nil {
 		return err
 	}
-	plan, err := experiment.PrepareShared(log, spec, s.Systems)
+	plan, err := experiment.PrepareShared(log, use, spec, s.Systems)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,9 +126,25 @@ type sharedWork struct {
 	used       map[string][]predict.Used
 }
 
-// PrepareShared builds the workloads and refuses what cannot be run.
-func PrepareShared(log *trace.Log, spec *SharedSpec, set *systems.Set) (*SharedExperiment, error) {
-	e := &SharedExperiment{spec: *spec, log: log, records: records.Of(log)}
+// ReadShared reads the log that --trace names: one of jobs or, where use is not nil, one of what tasks use.
+func (s *SharedSpec) ReadShared(stdin io.Reader) (jobs *trace.Log, use *trace.UsageLog, err error) {
+	if s.Trace != "" && s.Trace != "-" && s.Format == "" {
+		use, err = trace.ReadUsage(s.Trace, s.Reading())
+		if !errors.Is(err, trace.ErrUnknownFormat) {
+			return nil, use, err
+		}
+	}
+	jobs, err = ReadLog(s.Trace, stdin, s.Reading())
+	return jobs, nil, err
+}
+
+// PrepareShared builds the workloads and refuses what cannot be run. The log is one of jobs, or of use.
+func PrepareShared(log *trace.Log, use *trace.UsageLog, spec *SharedSpec, set *systems.Set) (*SharedExperiment, error) {
+	e := &SharedExperiment{spec: *spec}
+	if use != nil {
+		log = &trace.Log{Name: use.Name, Format: use.Format, Jobs: e.fill.Jobs(use), Skipped: use.Skipped, Bad: use.Bad}
+	}
+	e.log, e.records = log, records.Of(log)
 	for _, name := range spec.Policies {
 		system, err := set.Find(name)
 		if err != nil {
