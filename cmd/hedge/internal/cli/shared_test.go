@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,7 +48,8 @@ func TestCompareShared(t *testing.T) {
 func TestCompareSharedTables(t *testing.T) {
 	r := hedge(t, "", fewMachines("--control")...)
 	require.Zero(t, r.code, r.err)
-	for _, want := range []string{"load 0.8 of machines with 0.5 CPU and 0.25 memory", "dealt out among all jobs", "missed %"} {
+	for _, want := range []string{"load 0.8 of machines with 0.5 CPU and 0.25 memory", "dealt out among all jobs",
+		"missed %"} {
 		assert.Contains(t, r.out, want)
 	}
 }
@@ -83,4 +85,19 @@ func TestCompareSharedRefusesBadFlags(t *testing.T) {
 		assert.Equal(t, 2, r.code, want)
 		assert.Contains(t, r.err, want)
 	}
+}
+
+// A log of what tasks use is a workload by itself.
+func TestCompareSharedOfUsage(t *testing.T) {
+	rows := "task_name,instances,job_name,status,start_s,end_s,duration_s,plan_cpu,plan_mem,cpu_usage_sum,mem_usage_sum\n"
+	for i := range 40 {
+		rows += fmt.Sprintf("M1,2,j_%d,Terminated,%d,0,60,100,0.5,80,0.4\n", i, 10*i)
+	}
+	log := filepath.Join(t.TempDir(), "usage.csv")
+	require.NoError(t, os.WriteFile(log, []byte(rows), 0o600))
+	d := document(t, hedge(t, "", "compare", "--workload", "shared", "--trace", log, "--machine", "4,1", "--nodes", "1",
+		"--hours", "0.1", "--policies", "request", "--json")).(map[string]any)
+	run := d["runs"].([]any)[0].(map[string]any)
+	assert.Zero(t, run["evictions"])
+	assert.Positive(t, run["effective_load"])
 }

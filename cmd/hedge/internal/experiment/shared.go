@@ -304,7 +304,8 @@ func (e *SharedExperiment) Run(ctx context.Context, step func(done int, what str
 func (e *SharedExperiment) run(ctx context.Context, of *systems.System, x *sharedWork, size int,
 	step func(done, total int)) (run *SharedRun, err error) {
 	began := time.Now()
-	policy, err := of.Policy(&systems.Planning{Stopwatch: func() time.Duration { return time.Since(began) }})
+	policy, err := of.Policy(&systems.Planning{Risk: e.spec.Epsilon,
+		Stopwatch: func() time.Duration { return time.Since(began) }})
 	if err != nil {
 		return nil, err
 	}
