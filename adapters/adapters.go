@@ -296,6 +296,8 @@ type Note struct {
 	Epoch uint64
 	// Reason is the policy's. It has no code if Err is set.
 	Reason sched.Reason
+	// Why says more of the reason, as [Options].Why tells it; it may be empty.
+	Why string
 	// Err is the job's problem, or the reason why its last start failed.
 	Err error
 }
@@ -308,6 +310,8 @@ func (n *Note) String() string {
 		return n.Err.Error()
 	case n.Reason.Code == sched.ReasonNoFeasibleSet || n.Reason.Code == sched.ReasonTooLarge:
 		return n.Reason.String() + ": it asks for " + wants(n.Job.Spec)
+	case n.Why != "":
+		return n.Reason.String() + "; " + n.Why
 	}
 	return n.Reason.String()
 }

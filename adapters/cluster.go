@@ -41,6 +41,9 @@ type Options struct {
 	LearntUntil time.Time
 	// Notes is the number of notes written per cycle, default 100; negative for none.
 	Notes int
+	// Why, if not nil, tells of a job that waits by the last plan what its note says beside the policy's reason; empty for
+	// nothing. It is called when a note is due. A why.Teller has such a function.
+	Why func(job string) string
 	// Parallel is the number of a cycle's calls that run concurrently. The default is 1: one after another, in order. More
 	// helps drivers with slow calls. The cluster then decides which call comes first, but the loop gets the answers in the
 	// order of the plan.

@@ -88,6 +88,9 @@ func (c *Cluster) note(t *tracked, key string, n *Note, then func()) {
 	c.notes--
 	job := t.job
 	n.Job, n.Epoch = &job, c.opt.Epoch
+	if c.opt.Why != nil && n.Err == nil {
+		n.Why = c.opt.Why(job.Spec.ID)
+	}
 	c.later(func(ctx context.Context) error { return c.explain.Explain(ctx, n) }, func(err error) {
 		if err == nil {
 			stands()

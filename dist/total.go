@@ -208,7 +208,7 @@ type Summand struct {
 // quantity's smallest value, is an offset that is kept exactly; so a quantity that is certain is not moved at all.
 func (s *Summand) Set(a *Atoms, k, step float64) {
 	s.at, s.p = s.at[:0], s.p[:0]
-	low := k * a.x[0]
+	low := float64(k * a.x[0])
 	s.mean, s.offset, s.err = k*a.mean, low, k*a.spread
 	if len(a.x) == 1 || k == 0 {
 		return

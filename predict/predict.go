@@ -73,7 +73,7 @@ type Expert struct {
 	Estimator string
 }
 
-// Observation is what one run of a job has shown: that it completed, after so many seconds. Name
+// Observation is what one run of a job has shown: that it completed, and after how many seconds. Name
 // the fields when you make one. Later versions may add fields about runs that did not complete;
 // their zero values will say what an Observation says today.
 type Observation struct {

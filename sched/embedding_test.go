@@ -42,7 +42,7 @@ func (g *gpus) Events(context.Context) ([]sched.Event, error) {
 
 func (g *gpus) Apply(context.Context, *sched.Plan) error { return g.applied }
 
-// newGPUs has so many nodes of 8 GPUs, which are of two models by turns.
+// newGPUs has a number of nodes of 8 GPUs. Every other node is of the second model.
 func newGPUs(t *testing.T, nodes int) *gpus {
 	t.Helper()
 	g := &gpus{t: t, now: morning}

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/schedtest"
 )
 
 // TestLedger takes and gives at random, on clusters of changing size, and compares with sums over what is held.
@@ -105,4 +107,45 @@ func ExampleLedger() {
 	// Output:
 	// 2 tasks fit
 	// 1 more fits beside it, and 5 cores are left
+}
+
+// What a running job holds is the same by a loop's account and worked out anew, also while nodes go and come back.
+func TestHeld(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(4, 2))
+	loop, err := sched.NewLoop(c, baseline.NewFIFO(), schedtest.Forecasts())
+	require.NoError(t, err)
+	c.Submit(schedtest.Job("a", 3).Job(), 100)
+	ran := 0
+	for i := range 6 {
+		switch i {
+		case 2:
+			c.NodeDown("n1")
+		case 4:
+			c.NodeUp(schedtest.Nodes(4, 2)[1])
+		}
+		cycle, err := loop.Step(background, schedtest.At(float64(i)))
+		require.NoError(t, err)
+		s := cycle.Snapshot
+		for k := range s.Running {
+			demand, on := s.Nodes.Held(&s.Running[k])
+			again, where := s.Nodes.Held(&s.Clone().Running[k])
+			require.Equal(t, again, demand)
+			require.Equal(t, where, on)
+			require.Len(t, on, len(s.Running[k].Nodes))
+			for x, n := range on {
+				ran++
+				require.Equal(t, s.Running[k].Nodes[x].Node, s.Nodes.Node(int(n)).Name)
+			}
+		}
+	}
+	require.Positive(t, ran)
+
+	set, err := sched.NewNodeSet(schedtest.Nodes(2, 1))
+	require.NoError(t, err)
+	job := schedtest.Job("b", 2).Job()
+	_, on := set.Held(&sched.Running{Job: job, Nodes: []sched.NodeTasks{{Node: "gone", Tasks: 1}, {Node: "n1", Tasks: 1}}})
+	require.Equal(t, []int32{-1, 1}, on)
+	job = schedtest.Job("c", 1).Demand(sched.Resources{"gpu": 1}).Job()
+	demand, _ := set.Held(&sched.Running{Job: job, Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}})
+	require.Nil(t, demand)
 }

@@ -1,10 +1,12 @@
 package sched
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -32,6 +34,7 @@ type NodeSet struct {
 	class     []int32 // by node: nodes of one class have equal capacities
 	classes   int
 	whole     []float64 // the demand for one whole node; nil where none is offered
+	sites     sites
 }
 
 // column holds one label of every node as a number.
@@ -130,12 +133,7 @@ func (ns *NodeSet) fillCapacity() {
 }
 
 func appendBits(b []byte, v float64) []byte {
-	bits := math.Float64bits(v + 0) // -0 is 0
-	for range 8 {
-		b = append(b, byte(bits))
-		bits >>= 8
-	}
-	return b
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(v+0)) // -0 is 0
 }
 
 func (ns *NodeSet) fillColumns() {
@@ -208,6 +206,17 @@ func (ns *NodeSet) Demand(r Resources) ([]float64, error) {
 	return v, nil
 }
 
+// Held is what each task of a running job holds, and the indexes of its Nodes, -1 for one that is gone. Demand is nil
+// if no node offers what the job asks for: it then holds nothing that there is. Neither must be modified. For the jobs
+// and nodes of a [Loop]'s snapshot this is a look-up.
+func (ns *NodeSet) Held(r *Running) (demand []float64, on []int32) {
+	if j := r.held; j != nil && j.needs == ns && j.on == ns && slices.Equal(j.nodes, r.Nodes) {
+		return j.demand, j.at
+	}
+	j := tracked{job: r.Job, nodes: r.Nodes}
+	return j.need(ns), j.places(ns)
+}
+
 // NodesOf are the indexes of the nodes in the set, ascending. For the set
 // of every node it is All itself; it must not be modified.
 func (ns *NodeSet) NodesOf(set EquivalenceSet) []int32 {
@@ -215,10 +224,14 @@ func (ns *NodeSet) NodesOf(set EquivalenceSet) []int32 {
 		return ns.all
 	}
 	in := ns.match(set)
-	out := make([]int32, 0, len(ns.nodes))
-	for i := range ns.nodes {
-		if in.has(i) {
-			out = append(out, int32(i))
+	count := 0
+	for _, word := range in {
+		count += bits.OnesCount64(word)
+	}
+	out := make([]int32, 0, count)
+	for i, word := range in {
+		for ; word != 0; word &= word - 1 {
+			out = append(out, int32(i<<6+bits.TrailingZeros64(word)))
 		}
 	}
 	return out
@@ -291,15 +304,10 @@ func (ns *NodeSet) Slowed(job *Job, nodes []NodeTasks) bool {
 	return false
 }
 
-// bits is a set of node indexes.
-type bits []uint64
-
-func (b bits) has(i int) bool { return b[i>>6]&(1<<(uint(i)&63)) != 0 }
-
-// match finds the nodes of a set, one table look-up a node and label.
-func (ns *NodeSet) match(set EquivalenceSet) bits {
+// match finds the nodes of a set, one table look-up a node and label. Bit i%64 of word i/64 is node i.
+func (ns *NodeSet) match(set EquivalenceSet) []uint64 {
 	words := (len(ns.nodes) + 63) / 64
-	in := make(bits, words)
+	in := make([]uint64, words)
 	for i := range ns.nodes {
 		in[i>>6] |= 1 << (uint(i) & 63)
 	}
@@ -307,7 +315,7 @@ func (ns *NodeSet) match(set EquivalenceSet) bits {
 		t := &set.terms[k]
 		c := ns.columns[t.key]
 		if c == nil {
-			return make(bits, words)
+			return make([]uint64, words)
 		}
 		allowed := make([]bool, len(c.values))
 		for _, v := range t.values {

@@ -159,7 +159,7 @@ func (j *tracked) move(since time.Time, nodes []NodeTasks) {
 
 func (j *tracked) asRunning() Running {
 	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed,
-		Use: j.use}
+		Use: j.use, held: j}
 }
 
 func (s *state) findPending(j *tracked) (int, bool) {

@@ -2,7 +2,6 @@ package sched
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -35,9 +34,6 @@ const (
 
 // UnknownProbability is the probability of a reason whose policy computes none.
 const UnknownProbability = -1
-
-// maxAhead is how many jobs [Reason].Ahead names at most.
-const maxAhead = 5
 
 // Reason says why a decision was taken, as data from the numbers the policy
 // already had. Fields that do not apply are zero; Probability is then
@@ -144,23 +140,4 @@ func (r Reason) headline() string {
 	default:
 		return string(r.Code)
 	}
-}
-
-// Room is how many more jobs Ahead has room for, of 5 in all.
-func (r *Reason) Room() int { return max(0, maxAhead-len(r.Ahead)) }
-
-// Behind adds names to those ahead of a job, without saying one twice, until there are as many as a reason has.
-func (r *Reason) Behind(names []string, more int) {
-	r.More += more
-	ahead := slices.Clip(r.Ahead)
-	for _, id := range names {
-		switch {
-		case slices.Contains(ahead, id):
-		case len(ahead) < maxAhead:
-			ahead = append(ahead, id)
-		default:
-			r.More++
-		}
-	}
-	r.Ahead = ahead
 }

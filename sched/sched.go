@@ -96,6 +96,8 @@ type Running struct {
 	Slowed bool
 	// Use is what its tasks use, by index; nil where nobody measures.
 	Use []usage.Task
+
+	held *tracked // a Loop's own account of the job; nil in other snapshots
 }
 
 // Completion is a job that has finished.
@@ -148,7 +150,7 @@ func (s *Snapshot) Clone() *Snapshot {
 	c.Completed = slices.Clone(s.Completed)
 	c.Others = slices.Clone(s.Others)
 	for i := range c.Running {
-		c.Running[i].Nodes = slices.Clone(c.Running[i].Nodes)
+		c.Running[i].Nodes, c.Running[i].held = slices.Clone(c.Running[i].Nodes), nil
 		c.Running[i].Use = slices.Clone(c.Running[i].Use)
 	}
 	return &c

@@ -163,9 +163,12 @@ func (t *term) write(b *strings.Builder) {
 	}
 }
 
+// setSpecial are the characters that a label or a value has only in quotes.
+const setSpecial = "=&|*!\"\\ \t\r\n"
+
 // quoteSpecial quotes text that could be mistaken for the syntax around it.
 func quoteSpecial(s string) string {
-	if s == "" || s == anyText || strings.ContainsAny(s, "=&|*!\"\\ \t\r\n") || !strconv.CanBackquote(s) {
+	if s == "" || s == anyText || strings.ContainsAny(s, setSpecial) || !strconv.CanBackquote(s) {
 		return strconv.Quote(s)
 	}
 	return s

@@ -18,17 +18,15 @@ type state struct {
 	set      *NodeSet
 	stale    bool // nodes have changed since set was made
 	ledger   Ledger
-	pending  list[Pending] // by submission, then id
-	running  list[Running] // by start, then id
-	stopping []*tracked    // as they were told to
-	delayed  []*tracked    // as they came back
-	arrived  []*tracked    // since forecasts were last made
-	waiting  []*tracked    // admitted before there were nodes to check them against
-	left     []*tracked    // jobs that are gone since; arrived and waiting may hold them
-	spare    []*tracked    // memory of jobs that are gone
-	finished []Completion  // since a snapshot was last shown
-	fits     map[string]int
-	key      []byte
+	pending  list[Pending]          // by submission, then id
+	running  list[Running]          // by start, then id
+	stopping []*tracked             // as they were told to
+	delayed  []*tracked             // as they came back
+	arrived  []*tracked             // since forecasts were last made
+	waiting  []*tracked             // admitted before there were nodes to check them against
+	left     []*tracked             // jobs that are gone since; arrived and waiting may hold them
+	spare    []*tracked             // memory of jobs that are gone
+	finished []Completion           // since a snapshot was last shown
 	others   map[string]usage.Level // by node; nil where nobody measures
 	levels   []usage.Level          // the same by index; nil where it is to be made
 }
@@ -36,7 +34,6 @@ type state struct {
 func (s *state) init() {
 	s.jobs = make(map[string]*tracked)
 	s.nodes = make(map[string]*Node)
-	s.fits = make(map[string]int)
 	s.set, _ = NewNodeSet(nil) // no node, no error
 	s.ledger.Open(s.set)
 }
@@ -315,11 +312,7 @@ func (s *state) rebuild() {
 	for _, j := range s.stopping {
 		s.hold(j, -1)
 	}
-	clear(s.fits)
 }
-
-// maxFits bounds what is remembered of kinds of job that the cluster can hold.
-const maxFits = 1 << 12
 
 // holds tells whether the empty cluster could take the gang.
 func (s *state) holds(j *tracked) error {
@@ -329,19 +322,7 @@ func (s *state) holds(j *tracked) error {
 		_, err := s.set.Demand(job.Demand)
 		return &JobError{Job: job.ID, Field: "Demand", Value: job.DemandOrNode(), Err: err}
 	}
-	s.key = append(append(s.key[:0], job.Required.text...), 0)
-	for _, d := range demand {
-		s.key = appendBits(s.key, d)
-	}
-	fit, known := s.fits[string(s.key)]
-	if !known {
-		if len(s.fits) >= maxFits {
-			clear(s.fits)
-		}
-		fit = s.set.Holds(demand, s.set.NodesOf(job.Required))
-		s.fits[string(s.key)] = fit
-	}
-	if fit < job.Tasks {
+	if s.set.Site(job.Required, demand).Holds < job.Tasks {
 		return s.tooLarge(job)
 	}
 	return nil

@@ -107,7 +107,7 @@ func (j *tracked) foresee(p predict.Prediction) predict.Prediction {
 	return p
 }
 
-// rest is the forecast of what is left of a job that has done so many seconds of its work. A forecast
+// rest is the forecast of what is left of a job that has done some seconds of its work. A forecast
 // that cannot be conditioned, of a type that package dist does not know, stays as it is.
 func rest(p predict.Prediction, done float64) predict.Prediction {
 	d, err := dist.Condition(p.Dist, done)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -25,7 +26,12 @@ import (
 
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/adaptertest"
+	"github.com/hedgesched/hedge/adapters/shadow"
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/why"
 )
 
 const patience = 10 * time.Minute // a machine may be busy with other things for minutes
@@ -255,6 +261,77 @@ func TestKeptWork(t *testing.T) {
 	assert.Positive(t, again.Done)
 	assert.LessOrEqual(t, again.Done, most+time.Millisecond)
 	assert.Equal(t, job.UID, again.UID)
+}
+
+// TestWhyIsShown: the condition and an event of a pod that waits say what is short, who holds it and until when.
+func TestWhyIsShown(t *testing.T) {
+	w := newWorld(t, adaptertest.Shape{Nodes: 1, Slots: 2}, false)
+	i := w.Open(t, adaptertest.Session{Epoch: 1})
+	d := i.Driver.(*Driver)
+	holder, _ := placed(t, w, d, adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2}, Runtime: 1000 * unit})
+	id := w.Submit(t, adaptertest.Job{Spec: sched.Job{ID: "b", Tasks: 2}, Runtime: unit})
+	observed(t, d, id, func(j *adapters.Job) bool { return j.Problem == nil })
+	teller := why.NewTeller(baseline.NewEDF())
+	cluster, err := adapters.New(d, adapters.Options{Epoch: 1, Why: teller.Tell})
+	require.NoError(t, err)
+	hour, err := dist.NewPoint(3600)
+	require.NoError(t, err)
+	guess, err := predict.NewFixed(hour)
+	require.NoError(t, err)
+	loop, err := sched.NewLoop(cluster, teller, guess)
+	require.NoError(t, err)
+	want := regexp.MustCompile(`room for 0 of 2 tasks: .* too little; held by ` + regexp.QuoteMeta(holder) +
+		` until about \d\d:\d\d UTC; would have room with `)
+	require.Eventually(t, func() bool {
+		if _, err := loop.Step(context.WithoutCancel(t.Context()), time.Now()); err != nil {
+			return false
+		}
+		pods, err := w.client.CoreV1().Pods(w.name).List(context.WithoutCancel(t.Context()),
+			metav1.ListOptions{LabelSelector: jobLabel + "=b"})
+		if err != nil || len(pods.Items) != 2 {
+			return false
+		}
+		return !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool {
+			return !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+				return c.Type == corev1.PodScheduled && want.MatchString(c.Message)
+			})
+		})
+	}, patience, 100*time.Millisecond)
+	assert.True(t, slices.ContainsFunc(w.Notes(t, id), want.MatchString), "the event")
+}
+
+// TestShadow: a policy that watches sees a gang wait and start, would have started it, and does nothing itself.
+func TestShadow(t *testing.T) {
+	w := newWorld(t, adaptertest.Shape{Nodes: 1, Slots: 2}, false)
+	acts := w.Open(t, adaptertest.Session{Epoch: 1}).Driver.(*Driver)
+	sees := w.Open(t, adaptertest.Session{Epoch: 1}).Driver.(*Driver)
+	real, err := adapters.New(shadow.ReadOnly(sees), adapters.Options{})
+	require.NoError(t, err)
+	hour, err := dist.NewPoint(3600)
+	require.NoError(t, err)
+	guess, err := predict.NewFixed(hour)
+	require.NoError(t, err)
+	watched := shadow.New(real)
+	loop, err := sched.NewLoop(watched, baseline.NewEDF(), guess, sched.WithObserver(watched.Observe))
+	require.NoError(t, err)
+	reported := func(is func(j shadow.Job) bool) {
+		require.Eventually(t, func() bool {
+			ctx := context.WithoutCancel(t.Context())
+			if _, err := loop.Step(ctx, time.Now()); err != nil {
+				return false
+			}
+			r, err := watched.Report(ctx, func() (sched.Policy, error) { return baseline.NewEDF(), nil })
+			return err == nil && len(r.Jobs) == 1 && is(r.Jobs[0])
+		}, patience, 100*time.Millisecond)
+	}
+	id := w.Submit(t, adaptertest.Job{Spec: sched.Job{ID: "a", Tasks: 2}, Runtime: 1000 * unit})
+	reported(func(j shadow.Job) bool { return j.ID == id && !j.Would.IsZero() && !j.PolicyStart.IsZero() })
+	job := observed(t, acts, id, func(j *adapters.Job) bool { return j.Problem == nil })
+	assert.Empty(t, job.Tasks, "the shadow has started nothing")
+	assert.Empty(t, w.Notes(t, id), "and has said nothing")
+	require.NoError(t, acts.Start(t.Context(), &adapters.Start{Job: &job, Epoch: 1,
+		Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: 2}}}))
+	reported(func(j shadow.Job) bool { return !j.Started.IsZero() })
 }
 
 // TestBadInput: every pod that cannot be scheduled gets a reason, and the others run.

@@ -44,7 +44,11 @@ func (m *model) say(n *adapters.Note) saying {
 		return saying{text: "by when it is expected to be done it is worth 0 or less, as " + UtilityAnnotation + " has it"}
 	}
 	r.Set, r.Partition = m.inWords(r.Set), cell(r.Partition)
-	return saying{text: r.String(), why: why}
+	text := r.String()
+	if n.Why != "" {
+		text += "; " + n.Why
+	}
+	return saying{text: text, why: why}
 }
 
 var (

@@ -154,6 +154,8 @@ func TestReasonsInWords(t *testing.T) {
 		require.Contains(t, r.String(), fits)
 		assert.Equal(t, want, x.say(&adapters.Note{Job: &v.Jobs[i], Reason: r}).text)
 		assert.NotContains(t, x.say(&adapters.Note{Job: &v.Jobs[i], Reason: none}).text, "bound by")
+		assert.Equal(t, want+"; room for 1 of 2 tasks",
+			x.say(&adapters.Note{Job: &v.Jobs[i], Reason: r, Why: "room for 1 of 2 tasks"}).text)
 	}
 	err := fmt.Errorf("%w: pod ns/p: %w", adapters.ErrRefused, fmt.Errorf("kubernetes: it is %w", adapters.ErrStale))
 	assert.Equal(t, "refused by the cluster: pod ns/p: it is adapters: the decision is out of date",

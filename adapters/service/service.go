@@ -18,6 +18,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/why"
 )
 
 // Metrics count what an [Instance] does; those of package adapters/metrics are for Prometheus. They must be safe for
@@ -51,6 +52,9 @@ type Options struct {
 	// Cluster are the options of a term's [adapters.Cluster]. Epoch and LearntUntil are set for each term. Now is Clock's,
 	// unless it is given.
 	Cluster adapters.Options
+	// Explain has notes of jobs that wait say more than the policy's reason: what is short, who holds it until when, and
+	// what would make room.
+	Explain bool
 	// History is the file for what was learnt; if it is empty, nothing is kept. The file is saved at the end of a term
 	// and, during the term, at the interval Save, default 1 min.
 	History adapters.HistoryFile
@@ -170,11 +174,15 @@ func (i *Instance) Schedule(ctx context.Context, t adapters.Term, driver adapter
 	}
 	o := i.opt.Cluster
 	o.Epoch, o.LearntUntil = t.Epoch, until
-	cluster, err := adapters.New(driver, o)
+	policy, err := i.opt.Policy()
 	if err != nil {
 		return err
 	}
-	policy, err := i.opt.Policy()
+	if i.opt.Explain {
+		teller := why.NewTeller(policy)
+		policy, o.Why = teller, teller.Tell
+	}
+	cluster, err := adapters.New(driver, o)
 	if err != nil {
 		return err
 	}

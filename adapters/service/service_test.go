@@ -211,6 +211,23 @@ func TestTerms(t *testing.T) {
 	})
 }
 
+// TestExplains: with Explain the notes of jobs that wait tell who holds the room; without it they do not.
+func TestExplains(t *testing.T) {
+	for _, explain := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newProgram(t, func(o *service.Options) { o.Explain = explain })
+			p.submit(t, "a")
+			p.submit(t, "b")
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			require.NoError(t, p.Schedule(ctx, adapters.Term{Epoch: 1}, p.cluster.Connect(nil)))
+			notes := p.cluster.Notes("b")
+			require.NotEmpty(t, notes)
+			assert.Equal(t, explain, strings.Contains(notes[0], "room for 0 of 1 task: 1 node too little"), notes[0])
+		})
+	}
+}
+
 // TestWithoutHistory: no file, and no complaint.
 func TestWithoutHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -59,7 +59,7 @@ func (l *life) admit(jobs []Job) error {
 	if !slices.IsSortedFunc(order, arrival) { // logs are, as a rule
 		slices.SortFunc(order, arrival)
 	}
-	room := roomCache{nodes: l.nodes, demands: map[string][]float64{}, tasks: map[string]int{}}
+	known := demands{nodes: l.nodes, known: map[string][]float64{}}
 	l.jobs = make([]job, len(jobs))
 	l.records = make([]JobRecord, len(jobs))
 	for at, i := range order {
@@ -70,7 +70,7 @@ func (l *life) admit(jobs []Job) error {
 		if !l.index.add(l.jobs, at, from.ID) {
 			return fmt.Errorf("%w: %q", ErrDuplicateJob, from.ID)
 		}
-		demand, err := room.admit(&from.Job)
+		demand, err := known.admit(&from.Job)
 		if err != nil {
 			return err
 		}
@@ -120,34 +120,28 @@ func checkJob(j *Job) error {
 	return nil
 }
 
-// roomCache knows how many tasks of each kind the idle cluster holds.
-type roomCache struct {
-	nodes   *sched.NodeSet
-	demands map[string][]float64
-	tasks   map[string]int
-	key     []byte
+// demands keeps the demands that it has seen as vectors.
+type demands struct {
+	nodes *sched.NodeSet
+	known map[string][]float64
+	key   []byte
 }
 
 // admit returns the job's demand as a vector, or why it can never run.
-func (r *roomCache) admit(j *sched.Job) ([]float64, error) {
-	r.key = r.key[:0]
+func (d *demands) admit(j *sched.Job) ([]float64, error) {
+	d.key = d.key[:0]
 	if len(j.Demand) > 0 {
-		r.key = fmt.Append(r.key, j.Demand) // maps print in order of keys
+		d.key = fmt.Append(d.key, j.Demand) // maps print in order of keys
 	}
-	demand, ok := r.demands[string(r.key)]
+	demand, ok := d.known[string(d.key)]
 	if !ok {
 		var err error
-		if demand, err = r.nodes.Demand(j.Demand); err != nil {
+		if demand, err = d.nodes.Demand(j.Demand); err != nil {
 			return nil, fmt.Errorf("%w: job %q: %w", ErrJob, j.ID, err)
 		}
-		r.demands[string(r.key)] = demand
+		d.known[string(d.key)] = demand
 	}
-	r.key = append(append(r.key, 0), j.Required.String()...)
-	room, ok := r.tasks[string(r.key)]
-	if !ok {
-		room = r.nodes.Holds(demand, r.nodes.NodesOf(j.Required))
-		r.tasks[string(r.key)] = room
-	}
+	room := d.nodes.Site(j.Required, demand).Holds
 	if j.Tasks > room {
 		where := "the idle cluster has"
 		if !j.Required.IsAny() {

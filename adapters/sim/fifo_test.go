@@ -14,7 +14,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// twentyLineFIFO starts jobs strictly in order of arrival on so many slots and
+// twentyLineFIFO starts jobs strictly in order of arrival on a number of slots and
 // returns start times by id.
 func twentyLineFIFO(jobs []sim.Job, slots int) map[string]time.Duration {
 	jobs = slices.Clone(jobs)

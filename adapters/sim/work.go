@@ -82,7 +82,7 @@ func (w Work) Use() []taskuse.Series { return w.use }
 // Runtime is how long the work takes if all tasks start at once: the time of the longest task.
 func (w Work) Runtime() time.Duration { return w.runtime }
 
-// fits tells whether the work is that of so many tasks.
+// fits tells whether the work is that of this number of tasks.
 func (w Work) fits(tasks int) bool { return w.tasks == nil || len(w.tasks) == tasks }
 
 // shortest is the time of the shortest task.

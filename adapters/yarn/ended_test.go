@@ -42,7 +42,7 @@ func TestReadEnded(t *testing.T) {
 	run(names...)
 	var asked atomic.Int64
 	var broken atomic.Pointer[string]
-	met := []chan struct{}{make(chan struct{}), make(chan struct{})} // when so many are under way
+	met := []chan struct{}{make(chan struct{}), make(chan struct{})} // closed when one, and then two, are under way
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, one := strings.CutPrefix(r.URL.Path, apps+"/")
 		if b := broken.Load(); one && b != nil && *b == id {

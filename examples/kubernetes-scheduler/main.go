@@ -70,7 +70,7 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	}
 	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor,
 		History: adapters.HistoryFile(c.History), Save: c.SaveEvery,
-		Cluster: adapters.Options{Parallel: c.Parallel}, Log: log, Metrics: counts})
+		Cluster: adapters.Options{Parallel: c.Parallel}, Explain: true, Log: log, Metrics: counts})
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func sleep(ctx context.Context, seconds string) *exec.Cmd {
 	return exec.CommandContext(ctx, "sleep", seconds)
 }
 
-// submit hands a job to the scheduler; each of its tasks is a process that sleeps for so many seconds.
+// submit hands a job to the scheduler. Each of its tasks is a process that sleeps for a number of seconds.
 func (m *machine) submit(job *sched.Job, seconds string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -29,7 +29,7 @@ func main() {
 	}
 }
 
-// request is a job to submit, at a time, whose tasks sleep for so many seconds.
+// request is a job to submit at a time. Its tasks sleep for a number of seconds.
 type request struct {
 	at       time.Duration
 	id       string

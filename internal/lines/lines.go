@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// NewScanner returns a scanner of lines of up to so many bytes. Unlike [bufio.Scanner] alone it hands out no part of a
+// NewScanner returns a scanner of lines of up to limit bytes. Unlike [bufio.Scanner] alone it hands out no part of a
 // line where the reader fails: Scan is then false, and Err the reader's error.
 func NewScanner(r io.Reader, limit int) *bufio.Scanner {
 	source := &Source{From: r}

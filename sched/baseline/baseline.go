@@ -149,7 +149,7 @@ func (t *turn) decide(job *sched.Job, w *want) {
 	switch {
 	case w.err != nil:
 		t.refuse(job, w, sched.ReasonNoFeasibleSet)
-	case w.required.holds < job.Tasks:
+	case w.required.Holds < job.Tasks:
 		t.refuse(job, w, sched.ReasonTooLarge)
 	case t.blocked:
 		if t.plan.Rest.Code == "" {
@@ -188,7 +188,7 @@ func (t *turn) preempt(job *sched.Job, w *want) bool {
 
 // wait lets the job wait. Greedy queues say it once for all jobs that wait for the same room as the first.
 func (t *turn) wait(job *sched.Job, w *want) {
-	reason := sched.Reason{Code: sched.ReasonWaiting, Set: w.required.name, Probability: sched.UnknownProbability}
+	reason := sched.Reason{Code: sched.ReasonWaiting, Set: w.required.Set.String(), Probability: sched.UnknownProbability}
 	switch rest := &t.plan.Rest; {
 	case !t.strict && rest.Code == "":
 		*rest, t.rest = reason, w.required
@@ -205,7 +205,7 @@ func (t *turn) refuse(job *sched.Job, w *want, why sched.ReasonCode) {
 		w.obstacle = t.snap.Nodes.Obstacle(job, job.Required)
 	}
 	t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Reason: sched.Reason{
-		Code: why, Set: w.required.name, Obstacle: w.obstacle, Probability: sched.UnknownProbability,
+		Code: why, Set: w.required.Set.String(), Obstacle: w.obstacle, Probability: sched.UnknownProbability,
 	}})
 }
 
@@ -222,7 +222,7 @@ func (t *turn) explain() {
 	for _, w := range t.waits {
 		r, known := found[w.site]
 		if !known {
-			r.Ahead, r.More = t.holders.Of(w.demand, w.site.nodes)
+			r.Ahead, r.More = t.holders.Of(w.demand, w.site.Nodes)
 			found[w.site] = r
 		}
 		to := &t.plan.Rest
@@ -248,7 +248,7 @@ func (t *turn) start(job *sched.Job, w *want) bool {
 		if p == nil || p.bound < job.Tasks {
 			continue
 		}
-		nodes, ok := t.pack().Place(w.demand, p.nodes, job.Tasks)
+		nodes, ok := t.pack().Place(w.demand, p.Nodes, job.Tasks)
 		if !ok {
 			// Free resources only shrink until something is preempted, so what
 			// fits now bounds what fits for the jobs to come.
@@ -258,7 +258,7 @@ func (t *turn) start(job *sched.Job, w *want) bool {
 		t.cache.idle = false
 		t.started, t.startedAt = append(t.started, job), append(t.startedAt, len(t.decisions))
 		t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Kind: sched.Start, Nodes: nodes, Reason: sched.Reason{
-			Code: sched.ReasonPlaced, Set: p.name, Probability: sched.UnknownProbability,
+			Code: sched.ReasonPlaced, Set: p.Set.String(), Probability: sched.UnknownProbability,
 		}})
 		return true
 	}

@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"encoding/binary"
 	"math"
 	"slices"
 
@@ -11,13 +10,15 @@ import (
 // cache keeps what kinds of job ask for on the present nodes from cycle to cycle.
 type cache struct {
 	nodes *sched.NodeSet
-	wants map[string]*want
-	sites map[string]*site
+	wants map[kind]*want
+	sites map[*sched.Site]*site
 	all   []*site
-	key   []byte
 	free  []float64 // what was free at the start of the cycle
 	idle  bool      // nothing has been taken since, by the last plan
 }
+
+// kind tells jobs apart by where they must run and would rather run.
+type kind struct{ required, preferred *sched.Site }
 
 // want is a kind of job: the demand of its tasks and the sites they may go to.
 type want struct {
@@ -29,11 +30,9 @@ type want struct {
 	obstacle *sched.Obstacle
 }
 
-// site is a set of nodes for one demand.
+// site is what is known of a site in this cycle.
 type site struct {
-	name  string
-	nodes []int32
-	holds int // tasks that fit on the empty nodes
+	*sched.Site
 	bound int // tasks that may fit at most at this point of the cycle
 	// evicted is the fewest tasks for which no room could be made in this cycle.
 	evicted int
@@ -44,8 +43,8 @@ type site struct {
 func (c *cache) renew(s *sched.Snapshot) (forgot bool) {
 	if c.nodes != s.Nodes || len(c.wants) > 2*len(s.Pending)+1024 {
 		c.nodes = s.Nodes
-		c.wants = make(map[string]*want)
-		c.sites = make(map[string]*site)
+		c.wants = make(map[kind]*want)
+		c.sites = make(map[*sched.Site]*site)
 		c.all = c.all[:0]
 		forgot = true
 	}
@@ -70,43 +69,27 @@ func (c *cache) forgetBounds() {
 func (c *cache) want(job *sched.Job) *want {
 	demand, err := c.nodes.Demand(job.Demand)
 	if err != nil {
-		return &want{err: err, required: &site{name: job.Required.String()}}
+		return &want{err: err, required: &site{Site: &sched.Site{Set: job.Required}}}
 	}
-	c.key = c.setKey(job.Required, demand)
-	c.key = append(append(c.key, 0), job.Preferred.String()...)
-	w := c.wants[string(c.key)]
+	k := kind{required: c.nodes.Site(job.Required, demand)}
+	k.preferred = c.nodes.Site(job.Required.And(job.Preferred), demand)
+	w := c.wants[k]
 	if w == nil {
-		w = &want{demand: demand}
-		c.wants[string(c.key)] = w
-		w.required = c.site(job.Required, demand)
-		w.preferred = c.site(job.Required.And(job.Preferred), demand)
-		if slices.Equal(w.preferred.nodes, w.required.nodes) {
-			w.preferred = nil
+		w = &want{demand: demand, required: c.site(k.required)}
+		if !slices.Equal(k.preferred.Nodes, k.required.Nodes) {
+			w.preferred = c.site(k.preferred)
 		}
+		c.wants[k] = w
 	}
 	return w
 }
 
-// setKey is a key for a set of nodes and a demand on them.
-func (c *cache) setKey(set sched.EquivalenceSet, demand []float64) []byte {
-	key := c.key[:0]
-	for _, d := range demand {
-		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(d))
+func (c *cache) site(of *sched.Site) *site {
+	s := c.sites[of]
+	if s == nil {
+		s = &site{Site: of, bound: math.MaxInt, evicted: math.MaxInt}
+		c.sites[of] = s
+		c.all = append(c.all, s)
 	}
-	return append(key, set.String()...)
-}
-
-func (c *cache) site(set sched.EquivalenceSet, demand []float64) *site {
-	c.key = c.setKey(set, demand)
-	p := c.sites[string(c.key)]
-	if p == nil {
-		nodes := c.nodes.NodesOf(set)
-		p = &site{
-			name: set.String(), nodes: nodes, holds: c.nodes.Holds(demand, nodes),
-			bound: math.MaxInt, evicted: math.MaxInt,
-		}
-		c.sites[string(c.key)] = p
-		c.all = append(c.all, p)
-	}
-	return p
+	return s
 }

@@ -62,14 +62,14 @@ func (e *evictor) lineUp() {
 // in order of preemption, and returns their ids. It returns none, and changes nothing, if
 // not even all of lower priority would do.
 func (e *evictor) makeRoom(p *place.Placer, job *sched.Job, w *want) []string {
-	if w.required.holds < job.Tasks || e.least >= job.Priority {
+	if w.required.Holds < job.Tasks || e.least >= job.Priority {
 		return nil
 	}
 	e.lineUp()
-	for _, n := range w.required.nodes {
+	for _, n := range w.required.Nodes {
 		e.inside[n] = true
 	}
-	fit := p.Fits(w.demand, w.required.nodes)
+	fit := p.Fits(w.demand, w.required.Nodes)
 	e.chosen = e.chosen[:0]
 	for i := range e.queue {
 		v := &e.queue[i]
@@ -91,10 +91,10 @@ func (e *evictor) makeRoom(p *place.Placer, job *sched.Job, w *want) []string {
 		victims = e.prune(p, w, fit-job.Tasks)
 	} else {
 		for _, i := range e.chosen {
-			e.giveBack(p, &e.queue[i])
+			p.Keep(e.queue[i].run)
 		}
 	}
-	for _, n := range w.required.nodes {
+	for _, n := range w.required.Nodes {
 		e.inside[n] = false
 	}
 	return victims
@@ -118,10 +118,11 @@ func (e *evictor) resolve(v *victim) {
 	if v.nodes != nil {
 		return
 	}
-	v.nodes = make([]int32, 0, len(v.run.Nodes))
-	for _, nt := range v.run.Nodes {
-		if n, ok := e.nodes.Index(nt.Node); ok {
-			v.nodes = append(v.nodes, int32(n))
+	_, on := e.nodes.Held(v.run)
+	v.nodes = make([]int32, 0, len(on))
+	for _, n := range on {
+		if n >= 0 {
+			v.nodes = append(v.nodes, n)
 		}
 	}
 	slices.Sort(v.nodes)
@@ -139,12 +140,6 @@ func (e *evictor) fits(p *place.Placer, v *victim, w *want) int {
 	return fit
 }
 
-func (e *evictor) giveBack(p *place.Placer, v *victim) {
-	if demand, err := e.nodes.Demand(v.run.Job.Demand); err == nil {
-		p.Take(v.run.Nodes, demand)
-	}
-}
-
 // prune keeps the victims that are needed, given how many tasks more than
 // the gang fit now: those that would be preempted last are spared first.
 func (e *evictor) prune(p *place.Placer, w *want, spare int) []string {
@@ -152,7 +147,7 @@ func (e *evictor) prune(p *place.Placer, w *want, spare int) []string {
 	for k := len(e.chosen) - 1; k >= 0; k-- {
 		v := &e.queue[e.chosen[k]]
 		before := e.fits(p, v, w)
-		e.giveBack(p, v)
+		p.Keep(v.run)
 		if loss := before - e.fits(p, v, w); loss <= spare {
 			spare -= loss
 			continue

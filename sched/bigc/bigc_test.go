@@ -2,8 +2,6 @@ package bigc_test
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,17 +12,6 @@ import (
 	"github.com/hedgesched/hedge/sched/bigc"
 )
 
-// schedules is how many random runs of each kind of trouble there are; HEDGE_AGENT_SCHEDULES asks for more.
-func schedules(t *testing.T) int {
-	asked := os.Getenv("HEDGE_AGENT_SCHEDULES")
-	if asked == "" {
-		return 5
-	}
-	n, err := strconv.Atoi(asked)
-	require.NoError(t, err)
-	return n
-}
-
 func TestConforms(t *testing.T) {
 	for name, c := range map[string]bigc.Config{
 		"95": {Workers: 20, ShortShare: 95}, "50": {Workers: 8, Slots: 3, ShortShare: 50}, "0": {Workers: 12},
@@ -32,7 +19,7 @@ func TestConforms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			agenttest.Run(t, agenttest.Harness[bigc.Message]{
 				New:   func(uint64) (agent.System[bigc.Message], error) { return bigc.New(c) },
-				Codec: bigc.Codec{}, Slots: c.Slots, Schedules: schedules(t),
+				Codec: bigc.Codec{}, Slots: c.Slots, Schedules: 5,
 			})
 		})
 	}

@@ -12,9 +12,7 @@ type central struct {
 	// share is how many slots are the long jobs', long how many their tasks have.
 	share, long int
 	queues      [2]agent.Queue[agent.Batch] // short, long
-	jobs        []job
-	holes       []int32
-	open        int
+	jobs        agent.Slab[job]
 	nodes       []node
 	free        []int32 // workers, once for each free slot
 	// victims are long tasks that ran when they came here; those that do not any more are passed over.
@@ -48,7 +46,7 @@ type victim struct {
 }
 
 func (c *central) held() int {
-	n := c.open + c.queues[0].Len() + c.queues[1].Len()
+	n := c.jobs.Len() + c.queues[0].Len() + c.queues[1].Len()
 	for i := range c.nodes {
 		n += len(c.nodes[i].tasks)
 	}
@@ -75,19 +73,13 @@ func (c *central) step(in *agent.Input[Message], out *agent.Output[Message]) {
 }
 
 func (c *central) submit(j *agent.Job) {
-	if len(c.holes) == 0 {
-		c.holes = append(c.holes, int32(len(c.jobs)))
-		c.jobs = append(c.jobs, job{})
-	}
-	ref := c.holes[len(c.holes)-1]
-	c.holes = c.holes[:len(c.holes)-1]
-	c.open++
-	c.jobs[ref] = job{j.ID, j.Of, j.Tasks}
+	ref, own := c.jobs.Add()
+	*own = job{j.ID, j.Of, j.Tasks}
 	c.wait(agent.Batch{Job: j.ID, Ref: ref, Step: 1, Count: j.Tasks, Long: j.Long})
 }
 
 func (c *central) wait(b agent.Batch) {
-	b.Of = c.jobs[b.Ref].of
+	b.Of = c.jobs.At(b.Ref).of
 	if b.Long {
 		agent.Enqueue(&c.queues[1], b)
 	} else {
@@ -221,11 +213,10 @@ func (c *central) finished(at int32, m *Message, out *agent.Output[Message]) {
 		n.tasks = append(n.tasks[:i], n.tasks[i+1:]...)
 		break
 	}
-	j := &c.jobs[m.Ref]
+	j := c.jobs.At(m.Ref)
 	if j.left--; j.left == 0 {
 		out.Done(j.id)
-		c.holes = append(c.holes, m.Ref)
-		c.open--
+		c.jobs.Remove(m.Ref)
 	}
 }
 

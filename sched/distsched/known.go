@@ -145,7 +145,7 @@ func (c *Config) worth(j *sched.Job, p *profile) (*worth, error) {
 		slowest, _ := p.cpu.At(0)
 		longest = max(longest, p.work/max(slowest, least))
 	}
-	length := min(2*(longest*j.SlowdownOrOne()+w.deadline), maxTail)
+	length := min(2*(float64(longest*j.SlowdownOrOne())+w.deadline), maxTail)
 	curve, tailed, err := utility.WithTail(w.curve, w.deadline, length, c.TailWeight)
 	if err != nil {
 		return nil, err

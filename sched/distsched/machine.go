@@ -16,6 +16,7 @@ type machine struct {
 	next        []entry     // what should be there, in the making
 	others      usage.Level // what other work uses
 	risk        float64     // the smallest memory risk of its tasks
+	changes     int32       // starts in this cycle
 }
 
 // entry is the tasks of a job on a machine: count times one quantity, as they share one draw. They count as one summand
@@ -85,6 +86,7 @@ func (ms *machines) total(c *Config, node, resource int, share float64) (*dist.T
 func (ms *machines) settle(s *sched.Snapshot) {
 	for i := range ms.of {
 		m := &ms.of[i]
+		m.changes = 0
 		others := usage.Level{}
 		if s.Others != nil {
 			others = s.Others[i]
@@ -172,6 +174,7 @@ func (ms *machines) start(at int32, k *known, count int) {
 	for r, d := range k.demand {
 		row[r] -= float64(float64(count) * d)
 	}
+	ms.of[at].changes++
 	ms.touched = append(ms.touched, at)
 }
 

@@ -15,6 +15,7 @@ type candidate struct {
 	tie                 uint64
 	at                  int32
 	count               int32 // of the job's tasks that are there already
+	changes             int32 // of the machine, in this cycle, that are known
 	fits                bool
 }
 
@@ -60,6 +61,7 @@ type option struct {
 // weigh fills in how good a machine is for one more task.
 func (p *Policy) weigh(k *known, c *candidate) {
 	m := &p.machines.of[c.at]
+	c.changes = m.changes
 	c.fits = p.machines.fits(c.at, k.demand, int(c.count))
 	c.memoryRisk, c.memory = risk(m.memory, &k.memoryOn, k.profile.memory, int(c.count)+1, &p.scratch)
 	c.cpuRisk, c.cpu = risk(m.cpu, &k.cpuOn, k.profile.cpu, int(c.count)+1, &p.scratch)
@@ -157,7 +159,7 @@ func (p *Policy) weighAll() {
 		if k.err == nil && k.demand != nil && same(first, all) {
 			o := &k.option
 			o.nodes, o.upTo = all, 0
-			o.of = slices.Grow(o.of[:0], len(all))[:len(all)]
+			o.of = p.room(o.of, len(all))
 			p.anywhere = append(p.anywhere, k)
 		}
 	}
@@ -177,7 +179,7 @@ func (p *Policy) refresh(k *known, nodes []int32) {
 	touched := p.machines.touched
 	if !same(o.nodes, nodes) {
 		o.nodes, o.upTo = nodes, len(touched)
-		o.of = slices.Grow(o.of[:0], len(nodes))[:len(nodes)]
+		o.of = p.room(o.of, len(nodes))
 		for i, n := range nodes {
 			c := candidate{at: n, tie: mix(k.salt + uint64(n))}
 			p.weigh(k, &c)
@@ -186,11 +188,19 @@ func (p *Policy) refresh(k *known, nodes []int32) {
 		return
 	}
 	for _, at := range touched[o.upTo:] {
-		if i, ok := position(nodes, at); ok {
+		if i, ok := position(nodes, at); ok && o.of[i].changes != p.machines.of[at].changes {
 			p.weigh(k, &o.of[i])
 		}
 	}
 	o.upTo = len(touched)
+}
+
+// room is memory for so many candidates: what there is, or that of a job that is gone.
+func (p *Policy) room(of []candidate, n int) []candidate {
+	if last := len(p.spare) - 1; cap(of) < n && last >= 0 {
+		of, p.spare = p.spare[last], p.spare[:last]
+	}
+	return slices.Grow(of[:0], n)[:n]
 }
 
 // same tells whether both are the same list in memory.

@@ -22,7 +22,8 @@ type Policy struct {
 	anywhere []*known // of pending: those that may run on any node
 
 	heap, done []candidate
-	shares     []float64 // by pick
+	spare      [][]candidate // of jobs that wait no more
+	shares     []float64     // by pick
 	nodes      []onNode
 	scratch    dist.Summand
 	eager      bool // for tests: every job's option is made anew after every start
@@ -87,6 +88,12 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 				m := &p.machines.of[at]
 				m.next = append(m.next, entry{of: k, count: nt.Tasks, version: k.versionOn(int32(at))})
 			}
+		}
+	}
+	for _, k := range p.pending { // of the last cycle: those that wait still take it again
+		if k.option.of != nil {
+			p.spare = append(p.spare, k.option.of)
+			k.option.of = nil
 		}
 	}
 	p.machines.settle(s)

@@ -46,7 +46,7 @@ func (p *Policy) expect(k *known, start float64) (worth, inTime float64) {
 		least := min(c, share)
 		above, before := c, 0.0
 		for j := 0; ; {
-			level := c * (1 - float64(j)/levels)
+			level := c * (1 - float64(float64(j)/levels))
 			if needed < above && needed > level {
 				level = needed
 			} else {

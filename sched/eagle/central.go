@@ -42,7 +42,7 @@ func newCentral(s *System) central {
 }
 
 func (c *central) held() int {
-	n := c.jobs.open
+	n := c.jobs.Len()
 	for i := range c.nodes {
 		n += len(c.nodes[i])
 	}
@@ -193,8 +193,8 @@ func (c *central) lost(worker agent.Addr, now time.Duration, out *agent.Output[M
 	for i := range tasks {
 		c.count(int32(worker), tasks[i].long, -1, out)
 	}
-	for ref := range c.jobs.slab {
-		if j := &c.jobs.slab[ref]; j.here {
+	for ref := range c.jobs.Refs() {
+		if j := c.jobs.At(ref); j.here {
 			c.place(j, j.lose(worker, false), now, out)
 		}
 	}

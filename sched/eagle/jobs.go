@@ -29,21 +29,10 @@ type owned struct {
 }
 
 // jobs are those of one scheduler; places are used again, with their room.
-type jobs struct {
-	slab  []owned
-	holes []int32
-	open  int
-}
+type jobs struct{ agent.Slab[owned] }
 
 func (s *jobs) add(job *agent.Job) *owned {
-	if len(s.holes) == 0 {
-		s.holes = append(s.holes, int32(len(s.slab)))
-		s.slab = append(s.slab, owned{})
-	}
-	ref := s.holes[len(s.holes)-1]
-	s.holes = s.holes[:len(s.holes)-1]
-	s.open++
-	j := &s.slab[ref]
+	ref, j := s.Add()
 	*j = owned{id: job.ID, ref: ref, tasks: job.Tasks, estimate: job.Estimate, long: job.Long, here: true, lifeline: -1,
 		nodes: j.nodes[:0], where: j.where[:0], again: j.again[:0]}
 	for range j.tasks {
@@ -54,10 +43,10 @@ func (s *jobs) add(job *agent.Job) *owned {
 
 // find is the job that a message is about, nil if it is over.
 func (s *jobs) find(m *Message) *owned {
-	if m.Ref < 0 || int(m.Ref) >= len(s.slab) {
+	if m.Ref < 0 || m.Ref >= s.Refs() {
 		return nil
 	}
-	if j := &s.slab[m.Ref]; j.here && j.id == m.Job {
+	if j := s.At(m.Ref); j.here && j.id == m.Job {
 		return j
 	}
 	return nil
@@ -65,8 +54,7 @@ func (s *jobs) find(m *Message) *owned {
 
 func (s *jobs) remove(j *owned) {
 	j.here = false
-	s.holes = append(s.holes, j.ref)
-	s.open--
+	s.Remove(j.ref)
 }
 
 // left is how many tasks have not begun.

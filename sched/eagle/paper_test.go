@@ -40,7 +40,7 @@ func (b *bench) receive(at, from agent.Addr, m eagle.Message) []agent.Action[eag
 	return b.step(at, agent.Input[eagle.Message]{Kind: agent.Received, From: from, Msg: m})
 }
 
-// probe is one that a worker gets, of a job of so many tasks of so many seconds.
+// probe is one that a worker gets. Its job has a number of tasks, of a number of seconds each.
 func (b *bench) probe(at agent.Addr, job, tasks int32, seconds int) []agent.Action[eagle.Message] {
 	return b.receive(at, b.scheduler(), eagle.Message{Kind: eagle.Probe, Round: 1, Job: job, Ref: job,
 		Owner: b.scheduler(), Left: tasks, Estimate: time.Duration(seconds) * time.Second})

@@ -179,7 +179,7 @@ func (p *scheduler) arm(out *agent.Output[Message]) {
 // update tells what jobs have left to the workers that hold their probes, or their waiting tasks.
 func (p *scheduler) update(out *agent.Output[Message]) {
 	for _, ref := range p.dirty {
-		p.flush(&p.jobs.slab[ref], out)
+		p.flush(p.jobs.At(ref), out)
 	}
 	p.dirty = p.dirty[:0]
 }
@@ -209,7 +209,7 @@ func (p *scheduler) flush(j *owned, out *agent.Output[Message]) {
 // back from there to the short partition (section 3.3).
 func (p *scheduler) reschedule(out *agent.Output[Message]) {
 	for _, r := range p.rejected {
-		j := &p.jobs.slab[r.ref]
+		j := p.jobs.At(r.ref)
 		if !j.here || j.id != r.job || j.left() == 0 {
 			continue
 		}
@@ -229,8 +229,8 @@ func (p *scheduler) lost(worker agent.Addr, out *agent.Output[Message]) {
 	if p.Switches.Stale {
 		p.waits.forget(worker)
 	}
-	for ref := range p.jobs.slab {
-		j := &p.jobs.slab[ref]
+	for ref := range p.jobs.Refs() {
+		j := p.jobs.At(ref)
 		if !j.here {
 			continue
 		}

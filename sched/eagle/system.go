@@ -157,6 +157,6 @@ func (s *System) Held(at agent.Addr) int {
 	case at == central:
 		return s.central.held()
 	default:
-		return s.schedulers[at-central-1].jobs.open
+		return s.schedulers[at-central-1].jobs.Len()
 	}
 }

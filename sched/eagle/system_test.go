@@ -2,8 +2,6 @@ package eagle_test
 
 import (
 	"math"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -22,17 +20,6 @@ func named(t testing.TB, name string) eagle.Switches {
 	return v
 }
 
-// schedules is how many random runs of each kind of trouble there are; HEDGE_AGENT_SCHEDULES asks for more.
-func schedules(t *testing.T) int {
-	asked := os.Getenv("HEDGE_AGENT_SCHEDULES")
-	if asked == "" {
-		return 2
-	}
-	n, err := strconv.Atoi(asked)
-	require.NoError(t, err)
-	return n
-}
-
 func TestEveryVariantConforms(t *testing.T) {
 	for _, name := range eagle.Names() {
 		t.Run(name, func(t *testing.T) { conforms(t, name, 1) })
@@ -46,7 +33,7 @@ func conforms(t *testing.T, name string, slots int) {
 			return eagle.New(eagle.Config{Switches: named(t, name), Workers: 24 / slots, Slots: slots, Schedulers: 3,
 				ShortShare: 20, MinProbes: 6, Heartbeat: 3 * time.Second, Seed: seed})
 		},
-		Codec: eagle.Codec{}, Slots: slots, Schedules: schedules(t),
+		Codec: eagle.Codec{}, Slots: slots, Schedules: 2,
 	})
 }
 

@@ -12,9 +12,7 @@ type central struct {
 	*Config
 	random agent.Random
 	queue  agent.Queue[agent.Batch]
-	jobs   []job
-	holes  []int32
-	open   int
+	jobs   agent.Slab[job]
 	nodes  []node
 	// buckets are the workers by number of tasks, each with its place there.
 	buckets [][]int32
@@ -51,7 +49,7 @@ func newCentral(cfg *Config) central {
 }
 
 func (c *central) held() int {
-	n := c.open + c.queue.Len()
+	n := c.jobs.Len() + c.queue.Len()
 	for i := range c.nodes {
 		n += len(c.nodes[i].tasks)
 	}
@@ -82,14 +80,8 @@ func (c *central) step(now time.Duration, in *agent.Input[Message], out *agent.O
 }
 
 func (c *central) submit(j *agent.Job) {
-	if len(c.holes) == 0 {
-		c.holes = append(c.holes, int32(len(c.jobs)))
-		c.jobs = append(c.jobs, job{})
-	}
-	ref := c.holes[len(c.holes)-1]
-	c.holes = c.holes[:len(c.holes)-1]
-	c.open++
-	c.jobs[ref] = job{j.ID, j.Of, j.Tasks}
+	ref, own := c.jobs.Add()
+	*own = job{j.ID, j.Of, j.Tasks}
 	agent.Enqueue(&c.queue, agent.Batch{Job: j.ID, Of: j.Of, Ref: ref, Step: 1, Count: j.Tasks})
 }
 
@@ -124,11 +116,10 @@ func (c *central) finished(at int32, m *Message, out *agent.Output[Message]) {
 			break
 		}
 	}
-	j := &c.jobs[m.Ref]
+	j := c.jobs.At(m.Ref)
 	if j.left--; j.left == 0 {
 		out.Done(j.id)
-		c.holes = append(c.holes, m.Ref)
-		c.open--
+		c.jobs.Remove(m.Ref)
 	}
 }
 
@@ -184,7 +175,7 @@ func (c *central) send(at int32, out *agent.Output[Message]) {
 func (c *central) lost(at int32) {
 	n := &c.nodes[at]
 	for _, d := range n.tasks {
-		agent.Enqueue(&c.queue, agent.Batch{Job: d.task.Job, Of: c.jobs[d.ref].of, Ref: d.ref, Task: d.task.Index, Step: 1,
+		agent.Enqueue(&c.queue, agent.Batch{Job: d.task.Job, Of: c.jobs.At(d.ref).of, Ref: d.ref, Task: d.task.Index, Step: 1,
 			Count: 1})
 	}
 	c.move(at, 0)

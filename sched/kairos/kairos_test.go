@@ -2,8 +2,6 @@ package kairos_test
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -14,17 +12,6 @@ import (
 	"github.com/hedgesched/hedge/sched/agent/agenttest"
 	"github.com/hedgesched/hedge/sched/kairos"
 )
-
-// schedules is how many random runs of each kind of trouble there are; HEDGE_AGENT_SCHEDULES asks for more.
-func schedules(t *testing.T) int {
-	asked := os.Getenv("HEDGE_AGENT_SCHEDULES")
-	if asked == "" {
-		return 5
-	}
-	n, err := strconv.Atoi(asked)
-	require.NoError(t, err)
-	return n
-}
 
 func TestConforms(t *testing.T) {
 	for name, c := range map[string]kairos.Config{
@@ -41,7 +28,7 @@ func TestConforms(t *testing.T) {
 					c.Seed = seed
 					return kairos.New(c)
 				},
-				Codec: kairos.Codec{}, Slots: c.Slots, Schedules: schedules(t),
+				Codec: kairos.Codec{}, Slots: c.Slots, Schedules: 5,
 			})
 		})
 	}

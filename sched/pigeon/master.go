@@ -12,9 +12,7 @@ type master struct {
 	general, short []agent.Addr
 	runs           [][]held                    // by worker
 	queues         [2]agent.Queue[agent.Batch] // short, long
-	shares         []share
-	holes          []int32
-	open           int
+	shares         agent.Slab[share]
 }
 
 // share is what a master has of a job.
@@ -37,7 +35,7 @@ func newMaster(c *Config, group int) master {
 }
 
 func (m *master) held() int {
-	n := m.open + m.queues[0].Len() + m.queues[1].Len()
+	n := m.shares.Len() + m.queues[0].Len() + m.queues[1].Len()
 	for _, r := range m.runs {
 		n += len(r)
 	}
@@ -69,14 +67,8 @@ func (m *master) step(in *agent.Input[Message], out *agent.Output[Message]) {
 
 // take queues a share of a job.
 func (m *master) take(from agent.Addr, s *Message) {
-	if len(m.holes) == 0 {
-		m.holes = append(m.holes, int32(len(m.shares)))
-		m.shares = append(m.shares, share{})
-	}
-	ref := m.holes[len(m.holes)-1]
-	m.holes = m.holes[:len(m.holes)-1]
-	m.open++
-	m.shares[ref] = share{from: from, job: s.Job, left: s.Count}
+	ref, own := m.shares.Add()
+	*own = share{from: from, job: s.Job, left: s.Count}
 	m.wait(agent.Batch{Job: s.Job, Ref: ref, Task: s.Task, Step: s.Step, Count: s.Count, Long: s.Long})
 }
 
@@ -99,16 +91,15 @@ func (m *master) finished(from agent.Addr, f *Message, out *agent.Output[Message
 		}
 	}
 	m.free(from)
-	s := &m.shares[f.Ref]
+	s := m.shares.At(f.Ref)
 	if s.left--; s.left == 0 {
 		out.Send(s.from, &Message{Kind: Shared, Job: s.job})
-		m.holes = append(m.holes, f.Ref)
-		m.open--
+		m.shares.Remove(f.Ref)
 	}
 }
 
-// dispatch gives tasks to free slots. General ones take short tasks first, but one long task, if any waits, after
-// every so many short ones; reserved ones take the short tasks that are left.
+// dispatch gives tasks to free slots. General slots take short tasks first. After a number of short ones they take one
+// long task, if any waits. Reserved slots take the short tasks that are left.
 func (m *master) dispatch(out *agent.Output[Message]) {
 	short, long := &m.queues[0], &m.queues[1]
 	for len(m.general) > 0 && short.Len()+long.Len() > 0 {

@@ -1,7 +1,6 @@
 package pigeon_test
 
 import (
-	"os"
 	"strconv"
 	"testing"
 
@@ -12,17 +11,6 @@ import (
 	"github.com/hedgesched/hedge/sched/agent/agenttest"
 	"github.com/hedgesched/hedge/sched/pigeon"
 )
-
-// schedules is how many random runs of each kind of trouble there are; HEDGE_AGENT_SCHEDULES asks for more.
-func schedules(t *testing.T) int {
-	asked := os.Getenv("HEDGE_AGENT_SCHEDULES")
-	if asked == "" {
-		return 5
-	}
-	n, err := strconv.Atoi(asked)
-	require.NoError(t, err)
-	return n
-}
 
 func TestConforms(t *testing.T) {
 	for name, c := range map[string]pigeon.Config{
@@ -36,7 +24,7 @@ func TestConforms(t *testing.T) {
 					c.Seed = seed
 					return pigeon.New(c)
 				},
-				Codec: pigeon.Codec{}, Slots: c.Slots, Schedules: schedules(t),
+				Codec: pigeon.Codec{}, Slots: c.Slots, Schedules: 5,
 			})
 		})
 	}

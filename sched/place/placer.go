@@ -130,11 +130,22 @@ func (p *Placer) room(n int) []sched.NodeTasks {
 // Release gives back what a running job holds, as when it is preempted. Nodes
 // that are gone give nothing back.
 func (p *Placer) Release(r *sched.Running) {
-	demand, err := p.nodes.Demand(r.Job.Demand)
-	if err != nil {
-		return // it holds nothing this cluster has
+	demand, on := p.nodes.Held(r)
+	for i, n := range on {
+		if n >= 0 {
+			p.give(int(n), demand, r.Nodes[i].Tasks)
+		}
 	}
-	p.Give(r.Nodes, demand)
+}
+
+// Keep undoes Release.
+func (p *Placer) Keep(r *sched.Running) {
+	demand, on := p.nodes.Held(r)
+	for i, n := range on {
+		if n >= 0 {
+			p.ledger.Take(int(n), demand, r.Nodes[i].Tasks)
+		}
+	}
 }
 
 // Take holds the resources of tasks placed elsewhere, as by a plan made
@@ -151,8 +162,12 @@ func (p *Placer) Take(nodes []sched.NodeTasks, demand []float64) {
 func (p *Placer) Give(nodes []sched.NodeTasks, demand []float64) {
 	for _, nt := range nodes {
 		if n, ok := p.nodes.Index(nt.Node); ok {
-			p.first = min(p.first, n)
-			p.ledger.Give(n, demand, nt.Tasks)
+			p.give(n, demand, nt.Tasks)
 		}
 	}
+}
+
+func (p *Placer) give(n int, demand []float64, tasks int) {
+	p.first = min(p.first, n)
+	p.ledger.Give(n, demand, tasks)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/hedgesched/hedge/sched/schedtest"
 )
 
-// large is a snapshot of jobs that wait, on so many nodes, forecast by one 80-bin history for every ten jobs.
+// large is a snapshot of a number of nodes and of jobs that wait. Every ten jobs share a forecast of 80 bins.
 func large(b *testing.B, nodes, jobs int) *sched.Snapshot {
 	b.Helper()
 	rng := rand.New(rand.NewPCG(9, 9))

@@ -9,8 +9,10 @@ import (
 	"github.com/hedgesched/hedge/sched/distsched"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
+	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
@@ -22,6 +24,7 @@ const (
 	hawkPaper       = "Hawk (Delgado et al., USENIX ATC 2015)"
 	pigeonPaper     = "Pigeon (Wang et al., SoCC 2019)"
 	kairosPaper     = "Kairos (Delgado et al., SoCC 2018)"
+	slearnPaper     = "SLearn (Jajoo et al., NSDI 2022)"
 	sparrowPaper    = "Sparrow (Ousterhout et al., SOSP 2013)"
 )
 
@@ -44,6 +47,8 @@ func policies() []System {
 		list[i].Policy, list[i].Paper = variant(list[i].Name), threeSigmaPaper
 	}
 	list = append(list,
+		System{Name: "keep", Summary: "plans ahead as 3sigma does, and weighs the work that preemptions throw away",
+			Paper: "none: hedge's own", Policy: newKeep},
 		System{Name: "prio", Summary: "starts jobs with deadlines first, and preempts others for them",
 			Paper: threeSigmaPaper, Policy: plain(baseline.NewPrio), Predictor: unread},
 		System{Name: "fifo", Summary: "starts jobs by submission", Policy: plain(baseline.NewFIFO), Predictor: unread},
@@ -141,7 +146,7 @@ func agents() []System {
 			list[i].Agents = switches
 		}
 	}
-	return append(list,
+	list = append(list,
 		System{Name: "pigeon", Summary: "spreads tasks over masters of groups of nodes; some nodes take short tasks only",
 			Paper: pigeonPaper, Agents: pigeon.Config{}},
 		System{Name: "kairos", Summary: "without estimates: the task that has run least goes first, by preemption",
@@ -154,21 +159,36 @@ func agents() []System {
 			Paper: "Big-C (Chen et al., USENIX ATC 2017)", Agents: bigc.Config{}},
 		System{Name: "yarn-fifo", Summary: "a queue of tasks in order, without preemption", Agents: kairos.Config{}},
 	)
+	return append(list, generic()...)
+}
+
+// generic are the schemes of the generic scheduler GS.
+func generic() []System {
+	list := []System{
+		{Name: "gs-slearn", Summary: "small jobs first, by queues; a job's size is that of its first tasks, which run early",
+			Agents: slearn.SLearn},
+		{Name: "gs-joint", Summary: "gs whose sizes come from history, corrected by every task that ends",
+			Agents: slearn.JointScheme},
+		{Name: "gs-3sigma", Summary: "gs whose sizes come from the distribution of earlier jobs", Agents: slearn.ThreeSigma},
+		{Name: "gs-3sigmatl", Summary: "gs-3sigma with jobs of one or two tasks in front", Agents: slearn.ThreeSigmaTL},
+		{Name: "gs-point", Summary: "gs whose sizes are the medians of earlier jobs", Agents: slearn.PointEst},
+		{Name: "gs-las", Summary: "gs without estimates: jobs go down as their tasks run", Agents: slearn.LAS},
+		{Name: "gs-fifo", Summary: "gs with one queue: jobs in order of arrival", Agents: slearn.FIFO},
+		{Name: "gs-oracle", Summary: "gs that knows the true sizes, as nobody does", Agents: slearn.Oracle},
+	}
+	for i := range list {
+		list[i].Paper = slearnPaper
+	}
+	return list
 }
 
 // variant makes policies of a variant of 3Sigma.
 func variant(name string) func(*Planning) (sched.Policy, error) {
 	return func(p *Planning) (sched.Policy, error) {
-		c, err := threesigma.Variant(name)
+		c, err := p.threeSigma(name)
 		if err != nil {
 			return nil, err
 		}
-		if p.Solver != nil {
-			if c.Solver, err = p.Solver(); err != nil {
-				return nil, err
-			}
-		}
-		c.Options, c.Window, c.Slot, c.Stopwatch = p.Options, p.Window, p.Slot, p.Stopwatch
 		policy, err := threesigma.New(c)
 		if err != nil {
 			return nil, err
@@ -194,6 +214,35 @@ func shared(name string) func(*Planning) (sched.Policy, error) {
 		}
 		return policy, nil
 	}
+}
+
+// newKeep makes the policy of package keep.
+func newKeep(p *Planning) (sched.Policy, error) {
+	c, err := p.threeSigma("3sigma")
+	if err != nil {
+		return nil, err
+	}
+	c.Name = "keep"
+	policy, err := keep.New(keep.Config{Plan: c})
+	if err != nil {
+		return nil, err
+	}
+	return policy, nil
+}
+
+// threeSigma is the configuration of a variant of 3Sigma that plans with p.
+func (p *Planning) threeSigma(name string) (threesigma.Config, error) {
+	c, err := threesigma.Variant(name)
+	if err != nil {
+		return c, err
+	}
+	if p.Solver != nil {
+		if c.Solver, err = p.Solver(); err != nil {
+			return c, err
+		}
+	}
+	c.Options, c.Window, c.Slot, c.Stopwatch = p.Options, p.Window, p.Slot, p.Stopwatch
+	return c, nil
 }
 
 // plain makes policies that plan with nothing.

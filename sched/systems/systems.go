@@ -49,7 +49,7 @@ type System struct {
 	// memory twice ([sched.Plan].Overpacks). A host without such machines leaves it out.
 	Shares bool
 	// Agents is what a host makes the agents of: an eagle.Switches in Eagle's family, a pigeon.Config,
-	// kairos.Choice, bigc.Config, or a kairos.Config for a plain queue. A value of a type of yours is for
+	// kairos.Choice, bigc.Config, a slearn.Scheme, or a kairos.Config for a plain queue. A value of a type of yours is for
 	// a host of yours; the others refuse it.
 	Agents any
 }

@@ -40,11 +40,12 @@ func TestBuiltinIsWhole(t *testing.T) {
 	list := systems.Builtin().List()
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
-		"prio fifo edf sjf "+
+		"keep prio fifo edf sjf "+
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
 		"dist-nopreempt dist-nocond dist-chance overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
-		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo"), got)
+		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo "+
+		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle"), got)
 	assert.Subset(t, got, threesigma.Variants())
 	assert.Subset(t, got, distsched.Variants())
 	assert.Subset(t, got, overcommit.Variants())

@@ -46,7 +46,7 @@ func (x *extraction) startIdle(c *idler) bool {
 	if !ok {
 		return false
 	}
-	nodes, ok := m.policy.placer.Place(c.option.Demand, c.choice.nodes, c.option.Count)
+	nodes, ok := m.policy.placer.Place(c.option.Demand, c.choice.Nodes, c.option.Count)
 	if !ok {
 		return false
 	}
@@ -106,7 +106,7 @@ func (m *model) spent(k *known) bool {
 // startNow is an option to start now, without value.
 func (m *model) startNow(k *known, c *choice) solver.Option {
 	return solver.Option{
-		Set: c.name, Count: k.job.Tasks, Demand: c.demand, Partitions: c.partitions(m.parts),
+		Set: c.Set.String(), Count: k.job.Tasks, Demand: c.Demand, Partitions: m.parts.Members(c.Set),
 		Usage: c.usage[:min(len(c.usage), m.problem.Slots)],
 	}
 }
@@ -163,7 +163,7 @@ func (m *model) hold(left []float64, o *solver.Option, split []solver.Split, sig
 	}
 }
 
-// add adds to the amounts of one partition what so many tasks use.
+// add adds to the amounts of one partition what a number of tasks use.
 func (m *model) add(left []float64, partition int, demand, usage []float64, start int, tasks float64) {
 	T := m.problem.Slots
 	for r, d := range demand {

@@ -56,9 +56,9 @@ type foretold struct {
 	passed float64 // share of the time to the deadline that has passed by then
 }
 
-// doubtful is a probability that a forecast made from so many observations gives, as Laplace's rule of succession has
-// it: one observation more on either side. So a single runtime that was in time does not make the next one certain. A
-// forecast from no observations is a prior or an oracle and stays as it is.
+// doubtful is a forecast's probability, given the number of observations that it was made from. It is by Laplace's rule
+// of succession: one observation more on either side. So a single runtime that was in time does not
+// make the next one certain. A forecast from no observations is a prior or an oracle and stays as it is.
 func doubtful(p float64, samples int) float64 {
 	if samples <= 0 {
 		return p

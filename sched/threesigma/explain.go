@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -17,7 +18,7 @@ func (x *extraction) plan(stats sched.Stats) *sched.Plan {
 	for i := range x.preemptions {
 		delete(x.m.policy.told, x.preemptions[i].Job) // it does not finish
 	}
-	e := &explanation{extraction: x, of: map[*site]ahead{}}
+	e := &explanation{extraction: x, of: map[*sched.Site]ahead{}}
 	for i := range x.m.jobs {
 		plan.Decisions = append(plan.Decisions, e.decide(i))
 	}
@@ -28,12 +29,12 @@ func (x *extraction) plan(stats sched.Stats) *sched.Plan {
 type explanation struct {
 	*extraction
 	began   bool
-	of      map[*site]ahead // who holds what sites lack now
-	later   []int           // the pending jobs that are planned to start later, by start
-	users   [][]user        // who of these uses which resource of which partition, by partition and resource
-	rowOf   map[int]int     // of the problem, by pending job
-	lacking []uint64        // scratch, by partition and resource
-	found   []int           // scratch
+	of      map[*sched.Site]ahead // who holds what sites lack now
+	later   []int                 // the pending jobs that are planned to start later, by start
+	users   [][]user              // who of these uses which resource of which partition, by partition and resource
+	rowOf   map[int]int           // of the problem, by pending job
+	lacking []uint64              // scratch, by partition and resource
+	found   []int                 // scratch
 }
 
 // ahead are those that hold the room that others wait for, and how many tasks fit beside them.
@@ -152,21 +153,21 @@ func (e *explanation) behind(i int, r *sched.Reason) (room bool) {
 	if len(k.choices) == 0 {
 		return false
 	}
-	at := k.choices[len(k.choices)-1].site // the widest
+	at := k.choices[len(k.choices)-1].Site // the widest
 	if p.option != nil {
 		at = e.site(p)
 	}
 	now, known := e.of[at]
 	if !known {
-		now.fit = e.m.policy.placer.Fits(at.demand, at.nodes)
-		now.names, now.more = e.m.policy.holders.Of(at.demand, at.nodes)
+		now.fit = e.m.policy.placer.Fits(at.Demand, at.Nodes)
+		now.names, now.more = e.m.policy.holders.Of(at.Demand, at.Nodes)
 		e.of[at] = now
 	}
 	if room = now.fit >= k.job.Tasks; !room {
-		r.Behind(now.names, now.more)
+		place.Behind(r, now.names, now.more)
 	}
-	if left := r.Room(); left > 0 {
-		r.Behind(e.before(i, room, left), 0)
+	if left := place.MaxAhead - len(r.Ahead); left > 0 {
+		place.Behind(r, e.before(i, room, left), 0)
 	}
 	return room
 }
@@ -242,9 +243,9 @@ func (e *explanation) before(i int, room bool, most int) []string {
 	e.lack(c, k.job.Tasks, start)
 	e.use(m.left, p, 1)
 	e.found = e.found[:0]
-	for _, x := range c.partitions(m.parts) {
-		for r := range c.demand {
-			e.find(x*len(c.demand)+r, i, most)
+	for _, x := range m.parts.Members(c.Set) {
+		for r := range c.Demand {
+			e.find(x*len(c.Demand)+r, i, most)
 		}
 	}
 	slices.Sort(e.found)
@@ -287,7 +288,7 @@ func (e *explanation) latest(i int) int {
 func (e *explanation) lack(c *choice, tasks, start int) {
 	m, T := e.m, e.m.problem.Slots
 	clear(e.lacking)
-	for _, x := range c.partitions(m.parts) {
+	for _, x := range m.parts.Members(c.Set) {
 		fit := tasks
 		e.rows(c, x, start, func(row, t int, need float64) { fit = min(fit, tasksIn(m.left[row*T+t], need)) })
 		e.rows(c, x, start, func(row, t int, need float64) {
@@ -300,10 +301,10 @@ func (e *explanation) lack(c *choice, tasks, start int) {
 
 // rows tells of what one task of a choice needs of a partition from a slot on.
 func (e *explanation) rows(c *choice, partition, start int, tell func(row, slot int, need float64)) {
-	for r, d := range c.demand {
+	for r, d := range c.Demand {
 		for t, u := range c.usage[:min(len(c.usage), e.m.problem.Slots-start)] {
 			if need := float64(d * u); need > 0 {
-				tell(partition*len(c.demand)+r, start+t, need)
+				tell(partition*len(c.Demand)+r, start+t, need)
 			}
 		}
 	}

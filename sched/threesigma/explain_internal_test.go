@@ -12,7 +12,7 @@ import (
 	"github.com/hedgesched/hedge/sched/schedtest"
 )
 
-// crowd is a cluster of 12,583 nodes that is nearly full, and so many jobs that wait: half with a deadline, a third
+// crowd is a cluster of 12,583 nodes that is nearly full, and a number of jobs that wait: half with a deadline, a third
 // with preferred nodes. Only four jobs run, so that reasons have room for the names of jobs that are planned.
 func crowd(b *testing.B, jobs int) *sched.Snapshot {
 	b.Helper()

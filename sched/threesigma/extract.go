@@ -76,8 +76,8 @@ func (m *model) extract(sol *solver.Solution) *extraction {
 func (x *extraction) job(p *pick) *known { return x.m.jobs[x.m.rows[p.row].pending] }
 
 // site is the set of nodes of a pick.
-func (x *extraction) site(p *pick) *site {
-	return x.job(p).choice(p.origin.slowed).site
+func (x *extraction) site(p *pick) *sched.Site {
+	return x.job(p).choice(p.origin.slowed).Site
 }
 
 // candidates lists what the solver preempts, cheapest first.
@@ -99,7 +99,7 @@ func (x *extraction) start(p *pick) ([]sched.NodeTasks, bool) {
 		return nodes, true
 	}
 	placer, at, tasks := &x.m.policy.placer, x.site(p), p.option.Count
-	if nodes, ok := placer.Place(at.demand, at.nodes, tasks); ok {
+	if nodes, ok := placer.Place(at.Demand, at.Nodes, tasks); ok {
 		return nodes, true
 	}
 	return x.clear(p, at)
@@ -107,14 +107,14 @@ func (x *extraction) start(p *pick) ([]sched.NodeTasks, bool) {
 
 // clear makes room for the gang by preempting useful victims, the cheapest first, until the gang fits. If the gang
 // would not fit even without all of them, none is preempted.
-func (x *extraction) clear(p *pick, at *site) ([]sched.NodeTasks, bool) {
+func (x *extraction) clear(p *pick, at *sched.Site) ([]sched.NodeTasks, bool) {
 	placer, useful := &x.m.policy.placer, x.useful(p)
 	for _, v := range useful {
 		placer.Release(x.victim(v))
 	}
-	enough := len(useful) > 0 && placer.FitsAtLeast(at.demand, at.nodes, p.option.Count)
+	enough := len(useful) > 0 && placer.FitsAtLeast(at.Demand, at.Nodes, p.option.Count)
 	for _, v := range useful {
-		placer.Take(x.victim(v).Nodes, x.m.runs[x.m.victims[v]].demand)
+		placer.Keep(x.victim(v))
 	}
 	if !enough {
 		return nil, false
@@ -122,7 +122,7 @@ func (x *extraction) clear(p *pick, at *site) ([]sched.NodeTasks, bool) {
 	for _, v := range useful {
 		placer.Release(x.victim(v))
 		x.preempt(v, p)
-		if nodes, ok := placer.Place(at.demand, at.nodes, p.option.Count); ok {
+		if nodes, ok := placer.Place(at.Demand, at.Nodes, p.option.Count); ok {
 			return nodes, true
 		}
 	}
@@ -134,7 +134,7 @@ func (x *extraction) split(p *pick) ([]sched.NodeTasks, bool) {
 	if !whole(p) {
 		return nil, false
 	}
-	placer, demand := &x.m.policy.placer, x.site(p).demand
+	placer, demand := &x.m.policy.placer, x.site(p).Demand
 	var nodes []sched.NodeTasks
 	for _, s := range p.split {
 		tasks := int(math.Round(s.Count))
@@ -189,13 +189,13 @@ func (x *extraction) useful(p *pick) []int {
 // higher priority has taken free nodes where the plan has it take those of a running job.
 func (x *extraction) fragmented(p *pick) bool {
 	at, free := x.site(p), x.m.policy.placer.Free()
-	sum := make([]float64, len(at.demand))
-	for _, n := range at.nodes {
+	sum := make([]float64, len(at.Demand))
+	for _, n := range at.Nodes {
 		for r := range sum {
 			sum[r] += free[int(n)*len(sum)+r]
 		}
 	}
-	return tasksOn(sum, at.demand) >= p.option.Count
+	return tasksOn(sum, at.Demand) >= p.option.Count
 }
 
 // tasksOn is for how many tasks of that demand an amount of each resource is enough, at most [maxTasks].

@@ -1,14 +1,11 @@
 package threesigma
 
 import (
-	"encoding/binary"
-	"math"
 	"time"
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/place"
 )
 
 // known is what the policy keeps about a pending job from cycle to cycle.
@@ -62,62 +59,12 @@ type planned struct {
 
 // choice is an equivalence set the job may run on.
 type choice struct {
-	*site
+	*sched.Site
 	slowed bool
 	usage  []float64
 	// earliest is the first slot in which nodes are expected to have room for the gang. It is worked out only for
 	// stuck jobs and is 0 for all others.
 	earliest int
-}
-
-// site is a set of nodes as seen by tasks of one demand. All jobs with that demand and set share it.
-type site struct {
-	set    sched.EquivalenceSet
-	name   string
-	demand []float64
-	nodes  []int32
-	holds  int // tasks that fit on the nodes if they are empty
-	parts  *place.Partitioning
-	within []int // the partitions of parts that make up the set
-}
-
-// partitions are those that make up the set.
-func (p *site) partitions(parts *place.Partitioning) []int {
-	if p.parts != parts {
-		p.parts, p.within = parts, parts.Members(p.set)
-	}
-	return p.within
-}
-
-// sites keeps a cluster's sites, so that the nodes are searched once for each set and demand and not for each job
-// and cycle.
-type sites struct {
-	nodes *sched.NodeSet
-	all   map[string]*site
-	key   []byte
-}
-
-// renew starts a cycle. It drops all sites if the nodes have changed, or if there are many more than the pending
-// jobs need. Jobs keep the sites that they have.
-func (c *sites) renew(nodes *sched.NodeSet, pending int) {
-	if c.nodes != nodes || len(c.all) > 4*pending+1024 {
-		c.nodes, c.all = nodes, make(map[string]*site)
-	}
-}
-
-func (c *sites) site(set sched.EquivalenceSet, demand []float64) *site {
-	name := set.String()
-	c.key = append(append(c.key[:0], name...), 0)
-	for _, d := range demand {
-		c.key = binary.LittleEndian.AppendUint64(c.key, math.Float64bits(d))
-	}
-	if p := c.all[string(c.key)]; p != nil {
-		return p
-	}
-	nodes := c.nodes.NodesOf(set)
-	p := &site{set: set, name: name, demand: demand, nodes: nodes, holds: c.nodes.Holds(demand, nodes)}
-	c.all[string(c.key)] = p
-	return p
 }
 
 // known returns what is kept about a pending job. It is worked out when the job is first seen and when its forecast
@@ -175,8 +122,8 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 		return
 	}
 	add := func(set sched.EquivalenceSet, slowed bool) {
-		if at := p.sites.site(set, demand); at.holds >= j.Tasks {
-			k.choices = append(k.choices, choice{site: at, slowed: slowed, usage: p.usage(k.runtimes.on(slowed))})
+		if at := nodes.Site(set, demand); at.Holds >= j.Tasks {
+			k.choices = append(k.choices, choice{Site: at, slowed: slowed, usage: p.usage(k.runtimes.on(slowed))})
 		}
 	}
 	widest := j.Required

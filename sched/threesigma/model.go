@@ -69,7 +69,6 @@ func (p *Policy) build(s *sched.Snapshot) *model {
 	}
 	m := p.model
 	m.snap, m.valued, m.faults, m.unsaid = s, 0, m.faults[:0], 0
-	p.sites.renew(s.Nodes, len(s.Pending))
 	m.recall()
 	if len(m.jobs) == 0 { // nothing to decide
 		m.rows, m.problem.Jobs, m.problem.Running = m.rows[:0], m.problem.Jobs[:0], m.problem.Running[:0]
@@ -130,7 +129,7 @@ func (m *model) partition() {
 	m.sets = m.sets[:0]
 	for _, k := range m.jobs {
 		for i := range k.choices {
-			if set := k.choices[i].set; !set.IsAny() {
+			if set := k.choices[i].Set; !set.IsAny() {
 				m.sets = append(m.sets, set)
 			}
 		}
@@ -196,6 +195,7 @@ func (m *model) offer(k *known) {
 		c := &k.choices[i]
 		k.value.expected(m.worth, k.runtimes.on(c.slowed), m.starts, cfg.LateWeight)
 		m.valued += len(m.worth)
+		within := m.parts.Members(c.Set)
 		for s, v := range m.worth {
 			// Before haste: jobs worth more than a solver accepts are better off early, too.
 			v = min(v, maxValue) * (1 - cfg.Haste*float64(s)/float64(len(m.worth)))
@@ -216,7 +216,7 @@ func (m *model) offer(k *known) {
 				v = Negligible
 			}
 			m.options = append(m.options, solver.Option{
-				Set: c.name, Start: s, Count: k.job.Tasks, Demand: c.demand, Partitions: c.partitions(m.parts),
+				Set: c.Set.String(), Start: s, Count: k.job.Tasks, Demand: c.Demand, Partitions: within,
 				Usage: c.usage[:min(len(c.usage), m.problem.Slots-s)], Value: v,
 			})
 			m.origins = append(m.origins, origin{slowed: c.slowed, void: void, start: s})

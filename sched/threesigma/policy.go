@@ -21,7 +21,6 @@ type Policy struct {
 	cycle   uint64
 	period  time.Duration // from one cycle to the next
 	refiner place.Refiner
-	sites   sites
 	placer  place.Placer
 	holders place.Holders
 	jobs    map[string]*known

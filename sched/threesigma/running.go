@@ -56,15 +56,14 @@ func (h *held) locate(r *sched.Running, nodes *sched.NodeSet, parts *place.Parti
 		return
 	}
 	h.parts, h.nodes, h.alloc = parts, r.Nodes, nil
-	var err error
-	if h.demand, err = nodes.Demand(r.Job.Demand); err != nil {
-		h.demand = nil
+	demand, on := nodes.Held(r)
+	if h.demand = demand; demand == nil {
 		return
 	}
 	count := make([]int, parts.Len())
-	for _, n := range r.Nodes {
-		if at, ok := nodes.Index(n.Node); ok {
-			count[parts.Of(at)] += n.Tasks
+	for i, at := range on {
+		if at >= 0 {
+			count[parts.Of(int(at))] += r.Nodes[i].Tasks
 		}
 	}
 	for x, c := range count {
@@ -150,6 +149,9 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 		done = 0
 	}
 	price := p.cfg.PreemptWeight * max(worth, minPrice) * (1 + done)
+	if done > 0 && p.cfg.Surcharge != nil {
+		price += p.cfg.Surcharge(r, time.Duration(elapsed*float64(time.Second)))
+	}
 	if !(price <= maxValue) { // or it is NaN
 		return maxValue
 	}

@@ -36,7 +36,7 @@ func (m *model) sweep(jobs []*known) {
 	leaving := m.leaving(jobs[0].job.Priority)
 	m.rehearsal.Reset(m.snap)
 	for _, l := range leaving {
-		m.rehearsal.Give(m.snap.Running[l.run].Nodes, m.runs[l.run].demand)
+		m.rehearsal.Release(&m.snap.Running[l.run])
 	}
 	for _, k := range jobs {
 		for i := range k.choices {
@@ -49,7 +49,7 @@ func (m *model) sweep(jobs []*known) {
 		}
 		moved = false
 		for ; len(leaving) > 0 && leaving[0].slot == s; leaving = leaving[1:] {
-			m.rehearsal.Take(m.snap.Running[leaving[0].run].Nodes, m.runs[leaving[0].run].demand)
+			m.rehearsal.Keep(&m.snap.Running[leaving[0].run])
 			moved = true
 		}
 	}
@@ -68,7 +68,7 @@ func (m *model) fitting(jobs []*known, s int, moved bool) bool {
 	for _, k := range jobs {
 		for i := range k.choices {
 			c := &k.choices[i]
-			if c.earliest == s+1 && (!moved || m.rehearsal.FitsAtLeast(c.demand, c.nodes, k.job.Tasks)) {
+			if c.earliest == s+1 && (!moved || m.rehearsal.FitsAtLeast(c.Demand, c.Nodes, k.job.Tasks)) {
 				c.earliest, some = s, true
 			}
 		}

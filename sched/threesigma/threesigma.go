@@ -48,6 +48,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/native"
 )
@@ -165,6 +166,9 @@ type Config struct {
 	// expected to earn if it goes on, times 1 plus the share of its work that is done and would be lost. 0 means 1.
 	// With None preempting costs nothing.
 	PreemptWeight float64
+	// Surcharge is added to the price of a preemption that throws work away: what it costs beside the utility, at least
+	// 0. It is told the job and for how long it has run. Nil adds nothing. It is called by the goroutine that plans.
+	Surcharge func(job *sched.Running, ran time.Duration) float64
 	// Without is the set of mechanisms that are switched off.
 	Without Mechanism
 	// RunLate lets jobs with a deadline run that are worth nothing any more, too: where there is room that the plan does

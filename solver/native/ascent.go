@@ -45,7 +45,7 @@ func (a *ascent) run() {
 	}
 }
 
-// bySubgradients makes so many steps at most, until the prices have taken so many ops.
+// bySubgradients makes at most a number of steps, and stops when the prices have taken a number of ops.
 func (a *ascent) bySubgradients(ops int64, steps int) {
 	restarts := 0
 	for i := 1; i <= steps && a.dual.Ops < ops && a.checkpoint(); i++ {

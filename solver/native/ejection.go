@@ -26,8 +26,8 @@ func (s *ejection) reset() {
 	clear(s.busy)
 }
 
-// place gives option o's job, which is free, that option if with so many units of work tasks of others can be moved
-// so that it fits. If they cannot, some have been moved nevertheless.
+// place gives option o's job, which is free, that option, if tasks of others can be moved so that it fits. It spends at
+// most a number of units of work. If it fails, some tasks have been moved nevertheless.
 func (s *ejection) place(o int, units int64) bool {
 	opt, before := &s.in.Opts[o], s.Spent()
 	if opt.Dead || s.taken > before/ejectionPart || !s.roomInAll(opt) {
@@ -127,7 +127,7 @@ func (s *ejection) position(opt *pack.Option, x int) int {
 	return -1
 }
 
-// wanted is how many tasks of another option would have to leave partition x for so many of opt to fit, as far as
+// wanted is how many tasks of another option would have to leave partition x for a number of opt's to fit, as far as
 // rows go that both use.
 func (s *ejection) wanted(opt, other *pack.Option, x int, tasks float64) float64 {
 	in, most := &s.in, 0.0
@@ -152,8 +152,8 @@ func (s *ejection) wanted(opt, other *pack.Option, x int, tasks float64) float64
 	return most
 }
 
-// moveOut moves up to so many tasks of a placed option out of its from-th partition: to where there is room, and as
-// chains may go on, to where it is made.
+// moveOut moves up to a number of tasks of a placed option out of its from-th partition: to where there is room, and,
+// as chains may go on, to where room is made.
 func (s *ejection) moveOut(opt *pack.Option, from int, tasks float64, depth int) {
 	n := opt.P1 - opt.P0
 	first := s.IntN(n)
@@ -170,7 +170,8 @@ func (s *ejection) moveOut(opt *pack.Option, from int, tasks float64, depth int)
 	}
 }
 
-// move moves so many tasks of a placed option from one of its partitions to another, and returns how many.
+// move moves up to a number of tasks of a placed option from one of its partitions to another. It returns how many it
+// has moved.
 func (s *ejection) move(opt *pack.Option, from, to int, tasks float64) float64 {
 	if tasks > 0 {
 		if s.moves != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
-// gang is a job of one option: so many tasks, each of one of the given partitions' nodes, in the only slot.
+// gang is a job of one option: a number of tasks, each on a node of one of the given partitions, in the only slot.
 func gang(id string, tasks int, partitions ...int) solver.Job {
 	return solver.Job{ID: id, Options: []solver.Option{
 		{Count: tasks, Demand: []float64{1}, Partitions: partitions, Usage: []float64{1}, Value: 1}}}

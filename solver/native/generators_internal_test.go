@@ -54,7 +54,7 @@ func flat(seed uint64) *solver.Problem {
 	return flatOf(r, 3+r.IntN(3), 2+r.IntN(2), 2+r.IntN(2), 4)
 }
 
-// flatOf has so many jobs, slots, and partitions of so many nodes.
+// flatOf has a number of jobs, of slots, and of partitions of equal size.
 func flatOf(r *rand.Rand, jobs, slots, parts, nodes int) *solver.Problem {
 	p := &solver.Problem{SlotSeconds: 10, Slots: slots, Resources: []string{"node"}}
 	left := 1 - r.Float64()/2 // of each slot's usage, in the next

@@ -24,7 +24,7 @@ func (a *priceList) copy(b *priceList) {
 	a.cost, a.rank = append(a.cost[:0], b.cost...), append(a.rank[:0], b.rank...)
 }
 
-// joinTeam makes w a helper of the leader, from so many ops on.
+// joinTeam makes w a helper of the leader from an op on.
 func (w *worker) joinTeam(ctx context.Context, lead *worker, spent int64) {
 	w.Follow(ctx, &lead.Budget, spent)
 	w.cfg, w.target, w.smallest = lead.cfg, lead.target, lead.smallest

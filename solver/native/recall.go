@@ -160,7 +160,7 @@ func (rel *relaxation) resume() {
 	}
 }
 
-// same says whether option o is what the column was of, so many slots ago.
+// same says whether option o, a number of slots ago, is what the column was made of.
 func (q *recall) same(o int, past *pastColumn, shift int) bool {
 	opt := &q.in.Opts[o]
 	q.Spend(1)

@@ -61,7 +61,7 @@ func tight(seed uint64) *solver.Problem {
 	return p
 }
 
-// limited is a backend that solves so many nodes at most, which takes the same on any machine.
+// limited is a backend that solves at most a number of nodes, so that it does the same on any machine.
 type limited struct {
 	milp.Backend
 	nodes int64

@@ -33,7 +33,7 @@ const (
 	opsPerRowJob   = 730
 )
 
-// Dives stop after so many that have found nothing, and turn around so many pieces of advice at most: the first
+// Dives stop after maxMisses that have found nothing, and turn around a few pieces of advice at most: the first ones
 // matter the most.
 const (
 	maxMisses = 3
@@ -83,7 +83,7 @@ const (
 	mostFree    = 8    // free jobs that are tried in their place
 	mostEvicted = 8    // jobs that give way to one
 	mostLooked  = 12   // placed jobs looked at for one that gives way,
-	mostVictims = 3    // of which so many are in the way
+	mostVictims = 3    // and how many of these may be in the way
 )
 
 // Ejection chains: how deep chains of moves go, which part of all work it may take, and the most that one gang

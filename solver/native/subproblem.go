@@ -132,7 +132,7 @@ func (q *subproblem) revert(n int) {
 	}
 }
 
-// solve solves the subproblem's program, in so many sweeps at most, and returns a bound.
+// solve solves the subproblem's program, in at most a number of sweeps, and returns a bound.
 func (q *subproblem) solve(rounds int) float64 { return q.try(rounds, 0) }
 
 // try is solve, but that it stops when program and bound are within loose times the bound's distance from what is

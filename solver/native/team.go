@@ -71,8 +71,8 @@ func (e *workerError) Unwrap() error {
 // maxWorkers bounds how many workers a solve has, and with them its memory.
 const maxWorkers = 64
 
-// When the team meets: first after so many ops, when small problems are solved, then every time when a part more has
-// been done.
+// When the team meets: first after firstMeeting ops, when small problems are solved, then every time when a part more
+// has been done.
 const (
 	firstMeeting = 500 * opsPerUnit
 	mostBetween  = 20_000 * opsPerUnit

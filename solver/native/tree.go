@@ -274,8 +274,8 @@ func (t *tree) observe(b *treeNode, bound float64) {
 	t.branching.costs.learn(set, side, min(1, fall/(t.branching.worth(set)*b.unit)))
 }
 
-// note keeps what prices have decided at node n, all decisions but the first so many, beside what has been noted
-// before.
+// note keeps what prices have decided at node n beside what has been noted before. It leaves out the first decisions,
+// of which the number is given.
 func (t *tree) note(n int32, decisions int) {
 	q := &t.subproblem.decided
 	before, list, at := t.reduced[t.nodes[n].lo:t.nodes[n].hi], q.Trail[decisions:], len(t.reduced)

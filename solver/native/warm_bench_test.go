@@ -18,8 +18,8 @@ import (
 	"github.com/hedgesched/hedge/solver/native"
 )
 
-// watched is an engine in a simulation that looks at every solve from the first one of so many jobs on, until it has
-// seen enough.
+// watched is an engine in a simulation. It looks at every solve from the first one with a number of jobs on, until it
+// has seen enough.
 type watched struct {
 	solver.Solver
 	from, most, seen int

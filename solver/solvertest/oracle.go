@@ -54,7 +54,7 @@ func (o *oracle) add(x, start int, demand, usage []float64, count float64) (fits
 	return fits
 }
 
-// hold is the list with what so many tasks hold added.
+// hold is the list with what a number of tasks hold added.
 func (o *oracle) hold(list []held, priority, x, start int, demand, usage []float64, count int) []held {
 	for r, d := range demand {
 		for t, u := range usage {

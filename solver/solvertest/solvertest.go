@@ -244,7 +244,7 @@ func checkUnits(e solver.Solver, c Claims) error {
 	return nil
 }
 
-// inUnits is p with the last resource in units so many times smaller.
+// inUnits is p with the last resource in units that are smaller by a factor.
 func inUnits(p *solver.Problem, times float64) *solver.Problem {
 	r := len(p.Resources) - 1
 	for _, byResource := range p.Capacity {

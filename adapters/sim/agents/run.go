@@ -58,7 +58,9 @@ type Result struct {
 // JobResult is what became of a job: when it was submitted, and when its last task ended.
 type JobResult struct {
 	Submit, End time.Duration
-	Long        bool
+	// Wait is the time from submission to launch, in seconds, added up over all launches of its tasks. A crash adds some.
+	Wait float64
+	Long bool
 }
 
 // The kinds of events, in their order at one instant.

@@ -54,6 +54,8 @@ func (w *world[M]) physics(at agent.Addr, a *agent.Action[M]) {
 			return
 		}
 		w.result.Launches++
+		r := &w.result.Jobs[a.Task.Job]
+		r.Wait += (w.core.Now() - r.Submit).Seconds()
 		n.running = append(n.running, run{task: id, left: w.work.Runtimes[id]})
 		w.start(at, a.Task.Job, &n.running[len(n.running)-1])
 		return

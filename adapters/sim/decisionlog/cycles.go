@@ -137,7 +137,7 @@ func (c *cycles) decide(kind string, at time.Duration) {
 // repeats is how often more a simulation with a cycle of 0 asks when nothing is to come.
 const repeats = 2
 
-// check tells whether so many cycles can have been, given that the log ends at a time.
+// check tells whether there can have been that number of cycles, given when the log ends.
 func (c *cycles) check(told int, end time.Duration) error {
 	c.close()
 	c.until(end)

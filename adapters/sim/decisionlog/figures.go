@@ -59,7 +59,7 @@ type sums struct {
 	busy, inWindow big.Int
 }
 
-// until notes that so many tasks have run since the last call.
+// until notes how many tasks have run since the last call.
 func (s *sums) until(now time.Duration) {
 	addProduct(&s.busy, s.running, now-s.last)
 	if s.last < s.window {

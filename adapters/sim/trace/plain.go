@@ -32,7 +32,7 @@ func (l *plainLines) record(least int, comment func(string)) ([]byte, error) {
 	}
 }
 
-// isHeader tells that a line is the names of at least so many fields.
+// isHeader tells whether a line names at least that number of fields.
 func isHeader(line []byte, least int) bool {
 	fields := 0
 	for w, rest := word(line); len(w) > 0; w, rest = word(rest) {

@@ -103,7 +103,7 @@ func (n *namespace) none(ctx context.Context, t *testing.T, what, fields string)
 	}))
 }
 
-// create makes pods from one number to another, several at a time; the last so many are without a node.
+// create makes pods from one number to another, several at a time. The last ones, a number of them, have no node.
 func (n *namespace) create(ctx context.Context, t *testing.T, from, to, waiting int) {
 	require.NoError(t, each(from, to, func(i int) error {
 		j := &sim.Job{Job: sched.Job{ID: fmt.Sprint("app-b-", i/gang), Tasks: gang,

@@ -13,7 +13,10 @@
 package agenttest
 
 import (
+	"cmp"
 	"fmt"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -29,7 +32,8 @@ type Harness[M any] struct {
 	Codec agent.Codec[M]
 	// Slots is how many tasks a worker runs at once; 0 means 1.
 	Slots int
-	// Schedules is how many random runs there are of each kind of trouble; 0 means 20.
+	// Schedules is how many random runs there are of each kind of trouble; 0 means 20. The environment variable
+	// HEDGE_AGENT_SCHEDULES asks for another number, as for long runs by hand.
 	Schedules int
 	// Jobs is how many jobs a run has; 0 means 25.
 	Jobs int
@@ -48,7 +52,7 @@ func Run[M any](t *testing.T, h Harness[M]) {
 		{"Everything", faults{jitter: time.Second, lose: 0.2, double: 0.2, crashes: 12}},
 	} {
 		t.Run(trouble.name, func(t *testing.T) {
-			for seed := range uint64(max(h.schedules(), 1)) {
+			for seed := range uint64(h.schedules(t)) {
 				w, err := h.run(seed, trouble.of)
 				require.NoError(t, err, "seed %d", seed)
 				if trouble.of.crashes == 0 {
@@ -64,11 +68,13 @@ func Run[M any](t *testing.T, h Harness[M]) {
 	}
 }
 
-func (h *Harness[M]) schedules() int {
-	if h.Schedules > 0 {
-		return h.Schedules
+func (h *Harness[M]) schedules(t *testing.T) int {
+	if asked := os.Getenv("HEDGE_AGENT_SCHEDULES"); asked != "" {
+		n, err := strconv.Atoi(asked)
+		require.NoError(t, err, "HEDGE_AGENT_SCHEDULES")
+		return max(n, 1)
 	}
-	return 20
+	return cmp.Or(max(h.Schedules, 0), 20)
 }
 
 // run simulates one schedule to its end.

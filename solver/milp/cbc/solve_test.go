@@ -33,7 +33,7 @@ func knapsack(n int) *milp.Model {
 	return m
 }
 
-// split is a market split problem: with so many rows nobody solves it.
+// split is a market split problem: nobody solves one with this many rows.
 func split(rows int, seed int) *milp.Model {
 	m := &milp.Model{}
 	n := 10 * (rows - 1)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/bench"
 )
@@ -56,24 +57,18 @@ Generic solvers tell of their bound with each better plan and at the end, so tha
   hedge bench --problems cycles/google --jobs 5-30 --most 60 --engine native --work 20000,1000000 --threads 1,2 --oracle 20s=milp+highs --totals`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch limited := cmd.Flags().Changed("work"); {
-			case limited && cmd.Flags().Changed("at"):
-				return fmt.Errorf("--work: found --at as well, expected limits of work or moments")
-			case limited && f.spec.Reach != "":
-				return fmt.Errorf("--work: found --reach as well, which is about moments")
-			case limited:
-				f.spec.At = nil
-			}
-			if reach := f.spec.Reach; reach != "" && !cmd.Flags().Changed("engine") && !slices.Contains(f.spec.Engines, reach) {
-				if _, err := s.Engines.Caps(reach); err != nil {
-					return fmt.Errorf("--reach: found %q: %w", reach, err)
-				}
-				f.spec.Engines = append(f.spec.Engines, reach) // a default never makes a given flag wrong
+			if err := f.reconcile(cmd.Flags(), s); err != nil {
+				return err
 			}
 			return f.run(cmd.Context(), s)
 		},
 	}
-	fs := cmd.Flags()
+	f.register(cmd.Flags())
+	return cmd
+}
+
+// register declares the flags.
+func (f *benchFlags) register(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.problems, "problems", nil, "problem `files`, or directories of them")
 	fs.StringArrayVar(&f.spec.Engines, "engine", []string{"native", "greedy"},
 		"`engine`, or ladder of engines; may be repeated")
@@ -81,7 +76,7 @@ Generic solvers tell of their bound with each better plan and at the end, so tha
 		"`moments` to look at, rising; the last is the time limit")
 	fs.Int64SliceVar(&f.spec.Work, "work", nil, "limits in work `units`, rising, instead of --at")
 	fs.StringVar(&f.jobs, "jobs", "", "only problems with `MIN-MAX` pending jobs, such as 5-30")
-	fs.IntVar(&f.most, "most", 0, "at most so many problems of each directory, spread evenly over its files by name; 0 "+
+	fs.IntVar(&f.most, "most", 0, "at most this many problems of each directory, spread evenly over its files by name; 0 "+
 		"for all")
 	fs.StringVar(&f.oracle, "oracle", "", "`TIME=ENGINE`: an engine, and the time it is given for each problem that the "+
 		"others leave unproven")
@@ -101,7 +96,25 @@ Generic solvers tell of their bound with each better plan and at the end, so tha
 		"work": ""} {
 		fs.Lookup(name).DefValue = text // pflag's has brackets
 	}
-	return cmd
+}
+
+// reconcile refuses flags that exclude each other, and adds the engine of --reach to the default ones.
+func (f *benchFlags) reconcile(fs *pflag.FlagSet, s *Host) error {
+	switch limited := fs.Changed("work"); {
+	case limited && fs.Changed("at"):
+		return fmt.Errorf("--work: found --at as well, expected limits of work or moments")
+	case limited && f.spec.Reach != "":
+		return fmt.Errorf("--work: found --reach as well, which is about moments")
+	case limited:
+		f.spec.At = nil
+	}
+	if reach := f.spec.Reach; reach != "" && !fs.Changed("engine") && !slices.Contains(f.spec.Engines, reach) {
+		if _, err := s.Engines.Caps(reach); err != nil {
+			return fmt.Errorf("--reach: found %q: %w", reach, err)
+		}
+		f.spec.Engines = append(f.spec.Engines, reach) // a default never makes a given flag wrong
+	}
+	return nil
 }
 
 func (f *benchFlags) run(ctx context.Context, s *Host) error {

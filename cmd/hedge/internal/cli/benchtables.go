@@ -100,7 +100,7 @@ func said(r *bench.Run) string {
 func (p *benchPage) legend(d *bench.Document) {
 	p.line("")
 	if len(d.Work) > 0 {
-		p.line("within N        what the plan in hand is worth after so many work units, about a microsecond each; spent " +
+		p.line("within N        what the plan in hand is worth after N work units, about a microsecond each; spent " +
 			"is how many were used up")
 	} else {
 		p.line("at              what the plan in hand is worth at that moment; – is no plan yet")

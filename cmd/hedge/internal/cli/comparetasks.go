@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -26,18 +27,29 @@ type tasksComparison struct {
 
 // tasksSummary is a policy's figures over the seeds.
 type tasksSummary struct {
-	Policy   string         `json:"policy"`
-	Short    jctSummary     `json:"short"`
-	Long     jctSummary     `json:"long"`
+	Policy string     `json:"policy"`
+	Short  jctSummary `json:"short"`
+	Long   jctSummary `json:"long"`
+	All    jctSummary `json:"all"`
+	Over   overFirst  `json:"over_first"`
+	*GSSummary
 	BusyMean stats.Interval `json:"busy_mean"`
 	Messages stats.Interval `json:"messages"`
 }
 
 // jctSummary is completion times of a class of jobs, in seconds.
 type jctSummary struct {
-	P50 stats.Interval `json:"p50_s"`
-	P90 stats.Interval `json:"p90_s"`
-	P99 stats.Interval `json:"p99_s"`
+	Mean stats.Interval `json:"mean_s"`
+	P50  stats.Interval `json:"p50_s"`
+	P90  stats.Interval `json:"p90_s"`
+	P99  stats.Interval `json:"p99_s"`
+}
+
+// overFirst is completion times over those of the first policy, by seed: the ratio of means, and the median of jobs'
+// ratios.
+type overFirst struct {
+	Mean   stats.Interval `json:"mean"`
+	Median stats.Interval `json:"median"`
 }
 
 // compareTasks simulates several systems on a task-level workload, one after the other: each needs much memory.
@@ -65,7 +77,7 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 			return err
 		}
 	}
-	log, work, err := readTasks(s, &f.spec)
+	log, err := readTasks(s, &f.spec, t)
 	if err != nil {
 		return err
 	}
@@ -76,7 +88,7 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 			return err
 		}
 		for _, t.config.Seed = range list {
-			one, _, err := t.run(name, log, work)
+			one, _, err := t.run(name, log)
 			if err != nil {
 				return fmt.Errorf("%s, seed %d: %w", name, t.config.Seed, err)
 			}
@@ -106,17 +118,21 @@ func summariseTasks(policies []string, runs []tasksRun) []tasksSummary {
 		}
 		class := func(jobs func(*tasksRun) *jct) jctSummary {
 			return jctSummary{
-				P50: of(func(r *tasksRun) float64 { return jobs(r).JCT.P50 }),
-				P90: of(func(r *tasksRun) float64 { return jobs(r).JCT.P90 }),
-				P99: of(func(r *tasksRun) float64 { return jobs(r).JCT.P99 }),
+				Mean: of(func(r *tasksRun) float64 { return jobs(r).JCT.Mean }),
+				P50:  of(func(r *tasksRun) float64 { return jobs(r).JCT.P50 }),
+				P90:  of(func(r *tasksRun) float64 { return jobs(r).JCT.P90 }),
+				P99:  of(func(r *tasksRun) float64 { return jobs(r).JCT.P99 }),
 			}
 		}
 		out = append(out, tasksSummary{
-			Policy:   name,
-			Short:    class(func(r *tasksRun) *jct { return &r.Short }),
-			Long:     class(func(r *tasksRun) *jct { return &r.Long }),
-			BusyMean: of(func(r *tasksRun) float64 { return r.BusyMean }),
-			Messages: of(func(r *tasksRun) float64 { return float64(r.Messages) }),
+			Policy:    name,
+			Short:     class(func(r *tasksRun) *jct { return &r.Short }),
+			Long:      class(func(r *tasksRun) *jct { return &r.Long }),
+			All:       class(func(r *tasksRun) *jct { return &r.All }),
+			Over:      over(runs, name, func(*tasksRun, int) bool { return true }),
+			GSSummary: summariseGS(runs, name, of),
+			BusyMean:  of(func(r *tasksRun) float64 { return r.BusyMean }),
+			Messages:  of(func(r *tasksRun) float64 { return float64(r.Messages) }),
 		})
 	}
 	return out
@@ -138,6 +154,44 @@ func tasksComparisonTable(w io.Writer, d *tasksComparison) error {
 		}
 		rows = append(rows, append(row, figures.Interval(d.Summary[i].BusyMean, 100)))
 	}
+	if d.hasGS() {
+		p.table(gsHead(), gsRows(d)...)
+	}
 	p.table(table.Row{"policy", "short p50", "p90", "p99", "long p50", "p90", "p99", "busy %"}, rows...)
 	return p.to(w)
+}
+
+// over are the figures of a policy over the first one's, of the jobs that are asked for.
+func over(runs []tasksRun, policy string, of func(r *tasksRun, job int) bool) overFirst {
+	var means, medians []float64
+	for i := range runs {
+		if r := &runs[i]; r.Policy == policy {
+			mean, median := ratios(r, first(runs, r.Seed), of)
+			means, medians = append(means, mean), append(medians, median)
+		}
+	}
+	return overFirst{Mean: stats.Of(means), Median: stats.Of(medians)}
+}
+
+// first is the first run of a seed.
+func first(runs []tasksRun, seed int64) *tasksRun {
+	i := slices.IndexFunc(runs, func(r tasksRun) bool { return r.Seed == seed })
+	return &runs[i]
+}
+
+func ratios(r, first *tasksRun, of func(r *tasksRun, job int) bool) (mean, median float64) {
+	var mine, other float64
+	var each []float64
+	for job, seconds := range r.completions {
+		if base := first.completions[job]; of(r, job) && base > 0 {
+			mine += seconds
+			other += base
+			each = append(each, seconds/base)
+		}
+	}
+	if len(each) == 0 {
+		return 0, 0
+	}
+	slices.Sort(each)
+	return mine / other, between(each, 0.5)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
-// dirtySWF writes a log of n records. One in every so many is odd, in seven ways by turns; two of these are legitimate.
+// dirtySWF writes a log of n records. One in every few is odd, in seven ways by turns; two of these are legitimate.
 func dirtySWF(w io.Writer, n, every int) {
 	for i := range n {
 		id, runtime, tasks, more := strconv.Itoa(i), strconv.Itoa(60+i%977), "4", ""

@@ -43,6 +43,8 @@ type taskFlags struct {
 	rules, estimate, jobsOut string
 	heartbeat                time.Duration
 	paper                    paperFlags
+	gs                       gsFlags
+	pick                     pickFlags
 	// ownShare tells that --short-share was given.
 	ownShare bool
 }
@@ -60,18 +62,21 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 	own.StringVar(&t.rules, "rules", "paper",
 		"paper, or published: those of the public Eagle simulator (--workload tasks)")
 	t.paper.add(own)
+	t.gs.add(own)
+	t.pick.add(own)
 	fs.AddFlagSet(own)
 	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
 }
 
 func taskFlagNames() []string {
-	return append(paperFlagNames(), "short-share", "cutoff", "min-probes", "heartbeat", "estimate", "rules", "jobs-out")
+	return slices.Concat(paperFlagNames(), gsFlagNames(), []string{"jobs", "max-tasks", "short-share", "cutoff",
+		"min-probes", "heartbeat", "estimate", "rules", "jobs-out"})
 }
 
 // commonFlagNames are those of simulate and compare that every workload has.
 func commonFlagNames() []string {
 	return []string{"workload", "policy", "policies", "trace", "format", "strict", "max-bad", "nodes", "seed", "seeds",
-		"json"}
+		"json", "load", "train"}
 }
 
 // checkOthers refuses flags that the workload does not have.
@@ -110,22 +115,28 @@ type tasksWorkload struct {
 	Nodes       int     `json:"nodes"`
 	Cores       int     `json:"cores"`
 	OfferedLoad float64 `json:"offered_load"`
+	// Variation is of the runs of GS alone.
+	Variation *gsVariation `json:"variation,omitempty"`
 	records.Records
 }
 
 type tasksRun struct {
-	Policy     string  `json:"policy"`
-	Seed       int64   `json:"seed"`
-	Short      jct     `json:"short"`
-	Long       jct     `json:"long"`
-	All        jct     `json:"all"`
-	BusyMean   float64 `json:"busy_mean"`
-	MakespanS  float64 `json:"makespan_s"`
-	Messages   int64   `json:"messages"`
-	Events     int64   `json:"events"`
-	EventsPerS float64 `json:"events_per_s"`
-	WallSWall  float64 `json:"wall_s_wall"`
-	PeakMB     float64 `json:"peak_mb"`
+	Policy string `json:"policy"`
+	Seed   int64  `json:"seed"`
+	Short  jct    `json:"short"`
+	Long   jct    `json:"long"`
+	All    jct    `json:"all"`
+	*GSFigures
+	completions []float64 // of all jobs, in seconds
+	sizes       []float64 // of all jobs, in seconds
+	tasks       []int32   // of all jobs
+	BusyMean    float64   `json:"busy_mean"`
+	MakespanS   float64   `json:"makespan_s"`
+	Messages    int64     `json:"messages"`
+	Events      int64     `json:"events"`
+	EventsPerS  float64   `json:"events_per_s"`
+	WallSWall   float64   `json:"wall_s_wall"`
+	PeakMB      float64   `json:"peak_mb"`
 }
 
 // jct is the completion times of a class of jobs.
@@ -146,6 +157,10 @@ func jctOf(jobs []published.JobResult, of func(*published.JobResult) bool) jct {
 			seconds = append(seconds, j.End-j.Submit)
 		}
 	}
+	return jctOfSeconds(seconds)
+}
+
+func jctOfSeconds(seconds []float64) jct {
 	c := jct{Jobs: len(seconds)}
 	if len(seconds) > 0 {
 		slices.Sort(seconds)
@@ -170,11 +185,11 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 	if err := t.finish(cmd, f); err != nil {
 		return err
 	}
-	log, work, err := readTasks(s, &f.spec)
+	log, err := readTasks(s, &f.spec, t)
 	if err != nil {
 		return err
 	}
-	d, result, err := t.run(f.policies, log, work)
+	d, result, err := t.run(f.policies, log)
 	if err != nil {
 		return err
 	}
@@ -187,39 +202,34 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 	return failed(tasksTable(s.Out, d))
 }
 
-// readTasks reads the log as a workload of tasks.
-func readTasks(s *Host, spec *experiment.Spec) (*trace.Log, *agents.Workload, error) {
-	log, err := readSorted(s, spec)
-	if err != nil {
-		return nil, nil, err
-	}
-	work := new(agents.Workload)
-	for i := range log.Jobs {
-		if j := &log.Jobs[i]; j.Tasks > maxTasks-len(work.Runtimes) {
-			return nil, nil, fmt.Errorf("%s:%d: tasks: found %d, and %d before, expected at most %d in a log with --workload %s",
-				log.Name, j.Line, j.Tasks, len(work.Runtimes), maxTasks, workloadTasks)
-		}
-		if err := work.Add(&log.Jobs[i]); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", log.Name, err)
-		}
-	}
-	return log, work, nil
-}
-
 // run simulates what is configured, which goes by that name.
-func (t *taskFlags) run(
-	policy string, log *trace.Log, work *agents.Workload,
-) (*tasksDocument, *published.Result, error) {
-	began := time.Now()
-	run := t.runPaper
-	if t.rules == "published" {
-		run = func(work *agents.Workload) (*published.Result, error) { return published.Run(work, t.config) }
-	}
-	result, err := run(work)
+func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published.Result, error) {
+	work, err := log.pick(uint64(t.config.Seed))
 	if err != nil {
 		return nil, nil, err
 	}
-	return t.document(policy, log, work, result, time.Since(began).Seconds()), result, nil
+	began := time.Now()
+	var result *published.Result
+	var found *GSFigures
+	if t.rules == "published" {
+		result, err = published.Run(&work.Workload, t.config)
+	} else {
+		result, found, err = t.runPaper(work)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	d := t.document(policy, log.log, &work.Workload, result, time.Since(began).Seconds())
+	if d.Run.GSFigures = found; found != nil {
+		v := t.gs.variation(work)
+		d.Workload.Variation = &v
+	}
+	for i := range result.Jobs {
+		d.Run.completions = append(d.Run.completions, result.Jobs[i].End-result.Jobs[i].Submit)
+		d.Run.tasks = append(d.Run.tasks, work.Workload.Jobs[i].Tasks)
+		d.Run.sizes = append(d.Run.sizes, size(work.jobs[i]))
+	}
+	return d, result, nil
 }
 
 // finish checks the flags and makes the configuration.
@@ -263,6 +273,12 @@ func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 		return fmt.Errorf("--heartbeat: found %v, expected whole seconds from 1s on", t.heartbeat)
 	}
 	if err := t.factors(); err != nil {
+		return err
+	}
+	if err := t.gs.check(); err != nil {
+		return err
+	}
+	if err := t.pick.check(fs, spec); err != nil {
 		return err
 	}
 	return checkFormat(spec.Trace, spec.Format)

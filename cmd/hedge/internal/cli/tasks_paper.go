@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -15,6 +16,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/slearn"
 )
 
 // repair is how long a worker that crashed is away.
@@ -57,7 +59,7 @@ func paperFlagNames() []string {
 // knows tells whether a system can be simulated by its paper's rules.
 func (p *paperFlags) knows(agents any) bool {
 	switch agents.(type) {
-	case eagle.Switches, pigeon.Config, bigc.Config, kairos.Choice, kairos.Config:
+	case eagle.Switches, pigeon.Config, bigc.Config, kairos.Choice, kairos.Config, slearn.Scheme:
 		return true
 	}
 	return false
@@ -66,7 +68,7 @@ func (p *paperFlags) knows(agents any) bool {
 // checkPaper refuses what the flags cannot mean.
 func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 	if t.rules == "published" {
-		for _, name := range paperFlagNames() {
+		for _, name := range slices.Concat(paperFlagNames(), gsFlagNames(), []string{"load", "train"}) {
 			if fs.Changed(name) {
 				return fmt.Errorf("--%s: found with --rules published, expected --rules paper", name)
 			}
@@ -92,8 +94,21 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// runPaper simulates the system as its paper has it: parts that send messages.
-func (t *taskFlags) runPaper(work *agents.Workload) (*published.Result, error) {
+// runPaper simulates the system as its paper has it: parts that send messages. It has figures of GS, if it is that.
+func (t *taskFlags) runPaper(work *taskWork) (*published.Result, *GSFigures, error) {
+	scheme, isGS := t.paper.agents.(slearn.Scheme)
+	if isGS {
+		return t.runGS(work, scheme)
+	}
+	found, err := t.runOther(&work.Workload)
+	if err != nil {
+		return nil, nil, err
+	}
+	return publish(found), nil, nil
+}
+
+// runOther simulates a system that is told no more of jobs than what package agent has.
+func (t *taskFlags) runOther(work *agents.Workload) (*agents.Result, error) {
 	p := &t.paper
 	nodes, seed := t.config.Nodes, uint64(t.config.Seed)
 	switch of := p.agents.(type) {
@@ -120,7 +135,7 @@ func (t *taskFlags) runPaper(work *agents.Workload) (*published.Result, error) {
 
 // runAgents simulates a system that is made of its configuration.
 func runAgents[C, M any, S agent.System[M]](t *taskFlags, work *agents.Workload, of C, made func(C) (S, error)) (
-	*published.Result, error) {
+	*agents.Result, error) {
 	c := &t.config
 	system, err := made(of)
 	if err != nil {
@@ -132,13 +147,15 @@ func runAgents[C, M any, S agent.System[M]](t *taskFlags, work *agents.Workload,
 	if errors.Is(err, agents.ErrSystem) {
 		return nil, failed(err)
 	}
-	if err != nil {
-		return nil, err
-	}
+	return found, err
+}
+
+// publish is a result in the shape that the published simulator's has.
+func publish(found *agents.Result) *published.Result {
 	r := &published.Result{Busy: found.Busy, Makespan: found.Makespan.Seconds(), Events: found.Events,
 		Messages: found.Messages}
 	for _, j := range found.Jobs {
 		r.Jobs = append(r.Jobs, published.JobResult{Submit: j.Submit.Seconds(), End: j.End.Seconds(), Long: j.Long})
 	}
-	return r, nil
+	return r
 }

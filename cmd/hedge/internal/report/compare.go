@@ -152,10 +152,10 @@ func latencies(p *page, d *experiment.Document) error {
 		keep        func(*sim.JobRecord) bool
 	}{
 		{"Best-effort latency of every job",
-			"Share of completed best-effort jobs done within so many minutes of submission: further left is better.",
+			"Share of completed best-effort jobs done within a number of minutes of submission: further left is better.",
 			func(r *sim.JobRecord) bool { return r.Class == sim.BestEffort && r.Finish >= 0 }},
-		{"Completion time of every job", "Share of completed jobs, with deadlines or not, done within so many minutes of " +
-			"submission: further left is better.",
+		{"Completion time of every job", "Share of completed jobs, with deadlines or not, done within a number of " +
+			"minutes of submission: further left is better.",
 			func(r *sim.JobRecord) bool { return r.Finish >= 0 }},
 	} {
 		lines := make([]chart.Series, len(d.Summary))

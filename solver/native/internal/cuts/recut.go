@@ -125,7 +125,7 @@ func (s *Separator) renumber(m *relax.Master) {
 	s.pool.Keep(s.tight)
 }
 
-// measure is by how much the present solution violates each of so many rows.
+// measure is by how much the present solution violates each row.
 func (s *Separator) measure(rows int) []float64 {
 	k := s.pool
 	s.violation = pack.Resize(s.violation, rows)

@@ -71,7 +71,7 @@ type found struct {
 	at       int
 }
 
-// Separate finds cuts that the solution violates, by the most at first, and adds so many of them at most. It returns
+// Separate finds cuts that the solution violates, by the most at first, and adds at most a number of them. It returns
 // how many. Gather comes first.
 func (s *Separator) Separate(x Solution, most int) int {
 	s.look(x)

@@ -15,7 +15,7 @@ type box struct {
 	over   []bool
 }
 
-// Unbox lets each of so many rows have whatever price it takes.
+// Unbox lets each row have whatever price it takes.
 func (x *box) Unbox(rows int) {
 	x.lo, x.hi, x.over = pack.Resize(x.lo, rows), pack.Resize(x.hi, rows), pack.Resize(x.over, rows)
 	for r := range x.hi {

@@ -31,7 +31,7 @@ type columns struct {
 	at int // the set at which the last look for columns that gain something has stopped
 }
 
-// reset drops all columns but the slacks of so many sets, for a program of which limits are the rows' right-hand
+// reset drops all columns but the slacks of the sets, for a program of which limits are the rows' right-hand
 // sides. A little more room in every row, in no two alike, keeps the simplex method from going in circles where many
 // plans fill a row exactly.
 func (m *columns) reset(limits []float64, sets int, tol float64) {

@@ -40,7 +40,7 @@ type Program struct {
 	dense      []float64
 }
 
-// Begin drops all columns but the slacks of so many sets, for a program of which limits are the rows' right-hand
+// Begin drops all columns but the slacks of the sets, for a program of which limits are the rows' right-hand
 // sides; tol is what may be gained by rounding errors alone. There is no basis until one is made, of slacks at first.
 func (m *Program) Begin(limits []float64, sets int, tol float64) {
 	m.columns.reset(limits, sets, tol)
@@ -80,7 +80,7 @@ func (m *Program) Rekey(s int, c int32) {
 	m.Key[s] = c
 }
 
-// Many says whether there are so many columns that those that are not basic had better be dropped.
+// Many says whether it is time to drop columns that are not basic, because there are many.
 func (m *Program) Many() bool { return len(m.Set) >= m.Stay+2000+12*len(m.Key) }
 
 // Drop drops the columns that are not basic and that are short of paying by more than that part of their value, and

@@ -46,7 +46,7 @@ func (e *entries) reset(lists int) {
 	e.idx, e.val = e.idx[:0], e.val[:0]
 }
 
-// reserve makes an empty list of list k with room for so many entries.
+// reserve makes list k an empty list with room for a number of entries.
 func (e *entries) reserve(k, room int32) {
 	e.beg[k], e.room[k] = int32(len(e.idx)), room
 	e.idx = slices.Grow(e.idx, int(room))[:len(e.idx)+int(room)]

@@ -64,7 +64,7 @@ func (b *Budget) Begin(ctx context.Context, opts solver.Options, work int64) {
 	b.horizon = min(b.horizon, longest)
 }
 
-// Follow takes over the limits of the leader's budget, for a helper under ctx that has spent so many ops.
+// Follow takes over the limits of the leader's budget, for a helper under ctx that has spent a number of ops.
 func (b *Budget) Follow(ctx context.Context, lead *Budget, spent int64) {
 	b.ctx, b.err, b.ops = ctx, nil, spent
 	b.limit, b.horizon, b.deadline, b.timed = lead.limit, lead.horizon, lead.deadline, lead.timed
@@ -79,7 +79,7 @@ func (b *Budget) Context() context.Context { return b.ctx }
 // Restart starts the first phase, which has no end of its own.
 func (b *Budget) Restart() { b.pollAt, b.early, b.phase = 0, 0, math.MaxInt64 }
 
-// Confine ends the search when so many ops have been spent, whatever the options say. It is for tests.
+// Confine ends the search when a number of ops has been spent, whatever the options say. It is for tests.
 func (b *Budget) Confine(ops int64) { b.limit, b.horizon = ops, ops }
 
 // Spend counts ops.
@@ -114,7 +114,7 @@ func (b *Budget) Within(end int64, search func()) (over bool) {
 	return over
 }
 
-// InPhase says whether the present phase goes on when so many ops have been spent.
+// InPhase says whether the present phase goes on when that number of ops has been spent.
 func (b *Budget) InPhase(spent int64) bool { return spent < b.phase }
 
 // PhaseEnd is the number of spent ops at which the present phase ends, or all work.
@@ -137,7 +137,7 @@ func (b *Budget) Limit() int64 { return b.limit }
 // Used says whether that many ops are all there are.
 func (b *Budget) Used(spent int64) bool { return b.limit > 0 && spent >= b.limit }
 
-// Hurry lets Late say that it is not late for so many more ops.
+// Hurry lets Late say that it is not late until a number of ops more is spent.
 func (b *Budget) Hurry(ops int64) { b.early = b.Spent() + ops }
 
 // Late is true once time is over or spent exceeds the limit of work by 5 %: abandon what is under way. It is false for
@@ -146,7 +146,8 @@ func (b *Budget) Late(spent int64) bool {
 	return spent >= b.early && (b.err != nil || b.Used(spent-b.limit/20))
 }
 
-// Due reports whether it is time to look at the clock when so many ops have been spent, and if so sets when it is next.
+// Due reports whether it is time to look at the clock when that number of ops has been spent. If so, it sets the
+// next time.
 func (b *Budget) Due(spent int64) bool {
 	if spent < b.pollAt {
 		return false

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hedgesched/hedge/sched/whatif"
+	"github.com/hedgesched/hedge/sched/why"
+)
+
+// whyDocument is the document of hedge why.
+type whyDocument struct {
+	Schema  int    `json:"schema"`
+	Command string `json:"command"`
+	Policy  string `json:"policy"`
+	*why.Explanation
+}
+
+func newWhy(s *Host) *cobra.Command {
+	var f snapshotFlags
+	var job string
+	var tries int
+	cmd := &cobra.Command{
+		Use:   "why",
+		Short: "Why a job waits, and the smallest changes that would start it",
+		Long: `why takes a recorded snapshot (of hedge simulate --snapshots, or of a sched/record.Recorder in your program), has the
+policy plan it, and says of one job: which running jobs hold the room that it needs and when they are expected to end, which jobs get room
+before it, what is short and by how much, and the smallest change of each kind with which it would start now. Every change is tried: the
+policy plans again with it, and with one less of it.`,
+		Example: `  hedge why --snapshot cycle-17.json.gz --job train-42
+  hedge why --snapshot recording.jsonl --line 17 --job train-42 --policy edf --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			switch {
+			case job == "":
+				return errors.New("--job: found nothing, expected the id of a job")
+			case tries < 0:
+				return fmt.Errorf("--tries: found %d, expected at least 0", tries)
+			}
+			fresh, done, err := f.policies(s, f.policy)
+			if err != nil {
+				return fmt.Errorf("--policy: %w", err)
+			}
+			defer done()
+			snapshot, err := f.read(s)
+			if err != nil {
+				return err
+			}
+			plan, err := whatif.Fresh(fresh)(cmd.Context(), snapshot)
+			if err != nil {
+				return failed(err)
+			}
+			o := why.Options{Tries: tries, Plan: whatif.Fresh(fresh)}
+			if tries == 0 {
+				o.Plan = nil
+			}
+			e, err := why.New(snapshot, plan, o)
+			if err != nil {
+				return failed(err)
+			}
+			x, err := e.Explain(cmd.Context(), job)
+			switch {
+			case errors.Is(err, why.ErrUnknownJob):
+				return fmt.Errorf("--job: found %q, expected a job of the snapshot, such as %s", job,
+					strings.Join(jobNames(snapshot), ", "))
+			case err != nil:
+				return failed(err)
+			case f.json:
+				return writeJSON(s.Out, whyDocument{schema, "why", f.policy, x})
+			}
+			_, err = fmt.Fprintln(s.Out, x)
+			return failed(err)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&job, "job", "", "the `id` of the job")
+	cmd.Flags().IntVar(&tries, "tries", 300,
+		"most plans made to find changes; 0 reckons with room alone and tries nothing")
+	return cmd
+}

@@ -1,0 +1,87 @@
+package whatif
+
+import (
+	"context"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// Planner plans a snapshot. The Plan method of a policy is one, if its plans do not depend on what it planned before,
+// as those of package baseline. Of other policies [Fresh] makes one.
+type Planner func(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error)
+
+// Fresh is a planner that plans every snapshot with a new policy.
+func Fresh(policy func() (sched.Policy, error)) Planner {
+	return func(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+		p, err := policy()
+		if err != nil {
+			return nil, err
+		}
+		return p.Plan(ctx, s)
+	}
+}
+
+// Answer is what changes of a snapshot change in its plan.
+type Answer struct {
+	// Snapshot is the changed one. Before and After are the plans of both.
+	Snapshot      *sched.Snapshot
+	Before, After *sched.Plan
+	// StartsNow are the jobs that start after the change, in the order of the plan. Gained are those of them that did
+	// not before, and Lost are jobs that did and do not any more, though they are still there.
+	StartsNow, Gained, Lost []string
+	// Stopped are running jobs that the plan preempts after the change and did not before.
+	Stopped []string
+}
+
+// Ask plans a snapshot as it is and with changes, the latter by another policy if after is not nil. Its errors wrap
+// [ErrChange], or are the planner's.
+func Ask(ctx context.Context, s *sched.Snapshot, changes []Change, before, after Planner) (*Answer, error) {
+	if after == nil {
+		after = before
+	}
+	changed, err := Apply(s, changes)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Snapshot: changed}
+	if a.Before, err = before(ctx, s); err != nil {
+		return nil, err
+	}
+	if a.After, err = after(ctx, changed); err != nil {
+		return nil, err
+	}
+	was, is := decisions(a.Before), decisions(a.After)
+	for i := range a.After.Decisions {
+		d := &a.After.Decisions[i]
+		switch {
+		case d.Kind == sched.Start:
+			if a.StartsNow = append(a.StartsNow, d.Job); was[d.Job] != sched.Start {
+				a.Gained = append(a.Gained, d.Job)
+			}
+		case d.Kind == sched.Preempt && was[d.Job] != sched.Preempt:
+			a.Stopped = append(a.Stopped, d.Job)
+		}
+	}
+	waits := make(map[string]struct{}, len(changed.Pending))
+	for i := range changed.Pending {
+		waits[changed.Pending[i].Job.ID] = struct{}{}
+	}
+	for i := range a.Before.Decisions {
+		d := &a.Before.Decisions[i]
+		if _, there := waits[d.Job]; there && d.Kind == sched.Start && is[d.Job] != sched.Start {
+			a.Lost = append(a.Lost, d.Job)
+		}
+	}
+	return a, nil
+}
+
+// decisions are those of a plan that do something, by job.
+func decisions(p *sched.Plan) map[string]sched.Kind {
+	out := map[string]sched.Kind{}
+	for i := range p.Decisions {
+		if d := &p.Decisions[i]; d.Kind != sched.Defer {
+			out[d.Job] = d.Kind
+		}
+	}
+	return out
+}

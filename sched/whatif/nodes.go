@@ -1,0 +1,165 @@
+package whatif
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hedgesched/hedge/sched"
+)
+
+// place is a node and where it comes from.
+type place struct {
+	node sched.Node
+	from int  // index in the snapshot's nodes, or -1
+	held bool // it is cordoned: what is free there falls by what it offered
+	gone bool
+}
+
+// begin lists the nodes, before the first change of one.
+func (w *world) begin() {
+	if w.places != nil {
+		return
+	}
+	nodes := w.snap.Nodes
+	w.places = make([]place, nodes.Len(), nodes.Len()+16)
+	w.names = make(map[string]int, nodes.Len()+16)
+	for i := range w.places {
+		w.places[i] = place{node: *nodes.Node(i), from: i}
+		w.names[nodes.Node(i).Name] = i
+	}
+}
+
+// find is a node among the places.
+func (w *world) find(name string) (*place, error) {
+	w.begin()
+	if i, ok := w.names[name]; ok {
+		return &w.places[i], nil
+	}
+	return nil, fmt.Errorf("no node %q", name)
+}
+
+// drain takes a node away. The jobs that ran there wait again, with all that they hold elsewhere free.
+func (w *world) drain(name string) error {
+	p, err := w.find(name)
+	if err != nil {
+		return err
+	}
+	p.gone = true
+	delete(w.names, name)
+	for i := range w.snap.Running {
+		r := &w.snap.Running[i]
+		on := slices.ContainsFunc(r.Nodes, func(nt sched.NodeTasks) bool { return nt.Node == name })
+		if _, ended := w.ended[r.Job.ID]; on && !ended {
+			w.stop(r)
+		}
+	}
+	return nil
+}
+
+// stop has a running job wait again.
+func (w *world) stop(r *sched.Running) {
+	w.release(r)
+	mark(&w.ended, r.Job.ID)
+	w.own(&w.owned.pending)
+	w.snap.Pending = append(w.snap.Pending, sched.Pending{Job: r.Job, Prediction: r.Prediction})
+	if w.pending != nil {
+		w.pending[r.Job.ID] = len(w.snap.Pending) - 1
+	}
+	w.moved = true
+}
+
+// cordon has a node offer nothing. What its tasks hold makes what is free there negative, as in a loop.
+func (w *world) cordon(name string) error {
+	p, err := w.find(name)
+	if err != nil {
+		return err
+	}
+	p.node.Capacity, p.held = sched.Resources{}, p.from >= 0
+	return nil
+}
+
+// addNodes adds nodes like one that there is. Their names are new.
+func (w *world) addNodes(c *Change) error {
+	p, err := w.find(c.Name)
+	if err != nil {
+		return err
+	}
+	like := p.node
+	if p.from >= 0 {
+		like.Capacity = w.snap.Nodes.Node(p.from).Capacity // also where it is cordoned
+	}
+	if len(c.Labels) > 0 {
+		labels := maps.Clone(like.Labels)
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		maps.Copy(labels, c.Labels)
+		like.Labels = labels
+	}
+	if len(c.Resources) > 0 {
+		capacity := maps.Clone(like.Capacity)
+		maps.Copy(capacity, c.Resources)
+		like.Capacity = capacity
+	}
+	for n, added := 1, 0; added < c.Count; n++ {
+		like.Name = fmt.Sprintf("%s+%d", c.Name, n)
+		if _, taken := w.names[like.Name]; taken {
+			continue
+		}
+		w.names[like.Name] = len(w.places)
+		w.places = append(w.places, place{node: like, from: -1})
+		added++
+	}
+	return nil
+}
+
+// rebuild makes the node set, and what is free in terms of it.
+func (w *world) rebuild() error {
+	old, free := w.snap.Nodes, w.snap.Free
+	w.places = slices.DeleteFunc(w.places, func(p place) bool { return p.gone })
+	nodes := make([]sched.Node, len(w.places))
+	for i := range w.places {
+		nodes[i] = w.places[i].node
+	}
+	set, err := sched.NewNodeSet(nodes)
+	if err != nil {
+		return err
+	}
+	to := make([]int, len(old.Resources())) // by old resource: the new one, or -1
+	for k, name := range old.Resources() {
+		to[k] = slices.Index(set.Resources(), name)
+	}
+	width := len(set.Resources())
+	w.snap.Free = slices.Clone(set.Capacity())
+	for i := range w.places {
+		p := &w.places[i]
+		if p.from < 0 {
+			continue
+		}
+		for k, into := range to {
+			if into < 0 {
+				continue
+			}
+			at := p.from*len(to) + k
+			w.snap.Free[i*width+into] = free[at]
+			if p.held {
+				w.snap.Free[i*width+into] -= old.Capacity()[at]
+			}
+		}
+	}
+	w.snap.Nodes = set
+	for i := range w.snap.Running {
+		r := &w.snap.Running[i]
+		if slowed := set.Slowed(r.Job, r.Nodes); slowed != r.Slowed && w.all(r, set) {
+			w.own(&w.owned.running)
+			w.snap.Running[i].Slowed = slowed
+		}
+	}
+	return nil
+}
+
+// all tells whether all nodes of a running job are still there.
+func (*world) all(r *sched.Running, set *sched.NodeSet) bool {
+	return !slices.ContainsFunc(r.Nodes, func(nt sched.NodeTasks) bool { _, ok := set.Index(nt.Node); return !ok })
+}

@@ -1,0 +1,289 @@
+package why
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
+	"github.com/hedgesched/hedge/sched/whatif"
+)
+
+// Kind is what a remedy changes.
+type Kind string
+
+// The kinds, in the order of explanations.
+const (
+	// FewerTasks makes the gang smaller.
+	FewerTasks Kind = "tasks"
+	// AnotherSet lets the job run on more nodes: with further values of one label, without regard to one label, or
+	// anywhere.
+	AnotherSet Kind = "set"
+	// JobsEnd has running jobs end now.
+	JobsEnd Kind = "ends"
+	// JobsAhead withdraws jobs that get room before this one.
+	JobsAhead Kind = "ahead"
+	// MoreNodes adds nodes like one that there is.
+	MoreNodes Kind = "nodes"
+	// HigherPriority makes the job more urgent.
+	HigherPriority Kind = "priority"
+)
+
+// Remedy is a change with which the job starts now.
+type Remedy struct {
+	Kind Kind `json:"kind"`
+	// Text says it in words, as "with 3 tasks instead of 8".
+	Text string `json:"text"`
+	// Changes are what to apply, in the language of package whatif.
+	Changes []whatif.Change `json:"changes"`
+	// Size is how many tasks fewer, values or labels more, jobs, nodes, or steps of priority it takes.
+	Size int `json:"size"`
+	// Starts tells that the policy planned the changed snapshot and started the job.
+	Starts bool `json:"starts"`
+	// Smallest tells that one less was tried, too, and did not start the job: one task more, one value less, one job of
+	// those named left as it is, one node less, a priority lower by 1.
+	Smallest bool `json:"smallest"`
+}
+
+// remedies adds the remedies of all kinds.
+func (e *Explainer) remedies(ctx context.Context, x *Explanation, j *waiting) error {
+	t := &trial{Explainer: e, ctx: ctx, job: j.job.ID}
+	for _, kind := range []func(*waiting, *Explanation) (*Remedy, error){
+		t.fewer, t.anywhere, t.end, t.withdraw, t.grow, t.urge,
+	} {
+		r, err := kind(j, x)
+		if r != nil {
+			r.Starts = e.opt.Plan != nil
+			x.Remedies = append(x.Remedies, *r)
+		}
+		switch {
+		case err == nil:
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case ended(err) != nil:
+			return fmt.Errorf("why: job %q: %w", j.job.ID, err)
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// fewer is a smaller gang.
+func (t *trial) fewer(j *waiting, _ *Explanation) (*Remedy, error) {
+	tasks := j.job.Tasks
+	change := func(size int) []whatif.Change {
+		return []whatif.Change{{Verb: whatif.Tasks, Name: j.job.ID, Count: tasks - size}}
+	}
+	guess := tasks - j.fits
+	if t.opt.Plan == nil && (j.fits < 1 || guess < 1) {
+		return nil, nil
+	}
+	size, settled, err := t.least(guess, tasks-1, change)
+	if size == 0 {
+		return nil, err
+	}
+	return &Remedy{Kind: FewerTasks, Changes: change(size), Size: size, Smallest: settled,
+		Text: fmt.Sprintf("with %s instead of %d", count(tasks-size, "task"), tasks)}, err
+}
+
+// end has running jobs end: one alone if one will do, or else the first to end.
+func (t *trial) end(j *waiting, _ *Explanation) (*Remedy, error) {
+	room := t.enough(j)
+	if t.opt.Plan == nil {
+		return t.ending(room, false, nil)
+	}
+	if len(room) > 0 {
+		ok, err := t.starts(gone(room)...)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			left, settled, err := t.needed(room, gone)
+			return t.ending(left, settled, err)
+		}
+	}
+	names := t.all(j.ends)
+	first := func(size int) []whatif.Change { return gone(names[:size]) }
+	size, _, err := t.least(len(j.ends), len(names), first)
+	if size == 0 {
+		return nil, err
+	}
+	left, settled, err := t.needed(names[:size], gone)
+	return t.ending(left, settled, err)
+}
+
+// enough are holders whose end makes room for the job, none of them in vain: the first to end that makes room alone,
+// or the first to end without those that need not.
+func (t *trial) enough(j *waiting) []string {
+	lack := j.job.Tasks - j.fits
+	if j.demand == nil || lack <= 0 {
+		return nil
+	}
+	for _, h := range j.ends {
+		if h.tasks >= lack {
+			return []string{h.run.Job.ID}
+		}
+	}
+	placer := place.NewPlacer(t.left)
+	fits := func() bool { return placer.FitsAtLeast(j.demand, j.nodes, j.job.Tasks) }
+	var chosen []held
+	for _, h := range j.ends {
+		chosen = append(chosen, h)
+		placer.Release(h.run)
+		if fits() {
+			break
+		}
+	}
+	if !fits() {
+		return nil
+	}
+	var names []string
+	for i, h := range chosen {
+		demand, err := t.snap.Nodes.Demand(h.run.Job.Demand)
+		if err == nil && i < len(chosen)-1 {
+			if placer.Take(h.run.Nodes, demand); fits() {
+				continue
+			}
+			placer.Give(h.run.Nodes, demand)
+		}
+		names = append(names, h.run.Job.ID)
+	}
+	return names
+}
+
+// all are the holders and then all other jobs that run, by when they end.
+func (t *trial) all(first []held) (names []string) {
+	known := make(map[string]struct{}, len(first))
+	for _, h := range first {
+		known[h.run.Job.ID] = struct{}{}
+		names = append(names, h.run.Job.ID)
+	}
+	var rest []held
+	for i := range t.snap.Running {
+		r := &t.snap.Running[i]
+		if _, ok := known[r.Job.ID]; !ok && t.decision(r.Job.ID).Kind != sched.Preempt {
+			span, _ := ending(r, t.snap.Now)
+			rest = append(rest, held{run: r, span: span})
+		}
+	}
+	slices.SortStableFunc(rest, sooner)
+	for i := range rest {
+		names = append(names, rest[i].run.Job.ID)
+	}
+	return names
+}
+
+// ending is the remedy that these running jobs end.
+func (t *trial) ending(jobs []string, settled bool, err error) (*Remedy, error) {
+	if len(jobs) == 0 {
+		return nil, err
+	}
+	last := 0.0
+	for i := range t.snap.Running {
+		if r := &t.snap.Running[i]; slices.Contains(jobs, r.Job.ID) {
+			span, _ := ending(r, t.snap.Now)
+			last = max(last, span.P50)
+		}
+	}
+	text := fmt.Sprintf("if %s ended, as is expected %s", list(jobs), in(last))
+	return &Remedy{Kind: JobsEnd, Text: text, Changes: gone(jobs), Size: len(jobs), Smallest: settled}, err
+}
+
+// in is a time from now in words.
+func in(seconds float64) string {
+	if seconds < 1 {
+		return "at any moment"
+	}
+	const most = 1e9 // seconds; a duration holds some more
+	d := time.Duration(min(seconds, most)) * time.Second
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("in %.0f days", d.Hours()/24)
+	case d >= 10*time.Minute:
+		d = d.Round(time.Minute)
+		return "in " + strings.TrimSuffix(d.String(), "0s")
+	}
+	return "in " + d.String()
+}
+
+// withdraw takes jobs away that get room first.
+func (t *trial) withdraw(_ *waiting, x *Explanation) (*Remedy, error) {
+	if t.opt.Plan == nil {
+		return nil, nil // what the room would be used for only the policy knows
+	}
+	size, _, err := t.least(1, len(x.Ahead), func(size int) []whatif.Change { return gone(x.Ahead[:size]) })
+	if size == 0 {
+		return nil, err
+	}
+	left, settled, err := t.needed(x.Ahead[:size], gone)
+	return &Remedy{Kind: JobsAhead, Changes: gone(left), Size: len(left), Smallest: settled,
+		Text: fmt.Sprintf("if %s were withdrawn", list(left))}, err
+}
+
+// urge raises the priority. Of priorities only those tell that are at or just above another job's.
+func (t *trial) urge(j *waiting, _ *Explanation) (*Remedy, error) {
+	if t.opt.Plan == nil || t.most < j.job.Priority || t.most == math.MaxInt {
+		return nil, nil
+	}
+	steps := t.priorities(j.job.Priority)
+	change := func(size int) []whatif.Change {
+		return []whatif.Change{{Verb: whatif.Priority, Name: j.job.ID, Count: steps[size-1]}}
+	}
+	size, settled, err := t.least(len(steps), len(steps), change)
+	if size == 0 {
+		return nil, err
+	}
+	at := steps[size-1]
+	if below := at - 1; settled && below > j.job.Priority && (size == 1 || below != steps[size-2]) {
+		ok, err := t.starts(whatif.Change{Verb: whatif.Priority, Name: j.job.ID, Count: below})
+		settled = err == nil && !ok
+	}
+	return &Remedy{Kind: HigherPriority, Changes: change(size), Size: at - j.job.Priority, Smallest: settled,
+		Text: fmt.Sprintf("with priority %d instead of %d", at, j.job.Priority)}, err
+}
+
+// priorities are those above a job's own that order it otherwise among all jobs, ascending.
+func (t *trial) priorities(own int) []int {
+	found := map[int]struct{}{}
+	note := func(p int) {
+		for _, p := range []int{p, p + 1} {
+			if p > own {
+				found[p] = struct{}{}
+			}
+		}
+	}
+	for i := range t.snap.Pending {
+		note(t.snap.Pending[i].Job.Priority)
+	}
+	for i := range t.snap.Running {
+		note(t.snap.Running[i].Job.Priority)
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// count is a number of things in words.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// list names the first few jobs.
+func list(jobs []string) string {
+	const most = 3
+	switch n := len(jobs); {
+	case n == 1:
+		return jobs[0]
+	case n <= most:
+		return strings.Join(jobs[:n-1], ", ") + " and " + jobs[n-1]
+	default:
+		return fmt.Sprintf("%s and %d more", strings.Join(jobs[:most], ", "), n-most)
+	}
+}

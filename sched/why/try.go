@@ -1,0 +1,156 @@
+package why
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/whatif"
+)
+
+// errTries ends the search once all tries are used up.
+var errTries = errors.New("why: all tries are used up")
+
+// trial tries changes for one job.
+type trial struct {
+	*Explainer
+	ctx   context.Context
+	job   string
+	tries int
+}
+
+// starts tells whether the job starts if the policy plans with these changes. Without changes it does not, by the
+// plan.
+func (t *trial) starts(changes ...whatif.Change) (bool, error) {
+	if len(changes) == 0 {
+		return false, nil
+	}
+	if err := t.ctx.Err(); err != nil {
+		return false, err
+	}
+	if t.tries++; t.tries > t.opt.Tries {
+		return false, errTries
+	}
+	changed, err := whatif.Apply(t.snap, changes)
+	if err != nil {
+		return false, err
+	}
+	plan, err := t.opt.Plan(t.ctx, changed)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(plan.Decisions, func(d sched.Decision) bool {
+		return d.Kind == sched.Start && d.Job == t.job
+	}), nil
+}
+
+// least is a size from 1 to most with which the job starts while it does not with one less, and 0 if none is found.
+// The search begins at a guess. Without a planner the guess is taken. Size 0 is no change. Settled tells that one
+// less was tried.
+func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (size int, settled bool, err error) {
+	if most < 1 {
+		return 0, false, nil
+	}
+	try := func(size int) (bool, error) {
+		if size == 0 {
+			return false, nil
+		}
+		return t.starts(change(size)...)
+	}
+	if guess = max(1, guess); t.opt.Plan == nil {
+		if guess > most {
+			return 0, false, nil
+		}
+		return guess, false, nil
+	}
+	guess = min(guess, most)
+	lo, hi := 0, 0 // it does not start with lo; it starts with hi, if that is not 0
+	ok, err := try(guess)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case ok:
+		hi = guess
+		for step := 1; lo == 0 && hi > 1; step *= 2 {
+			at := max(0, hi-step)
+			if ok, err = try(at); err != nil {
+				return hi, false, ended(err)
+			}
+			if !ok {
+				lo = at
+				break
+			}
+			hi = at
+		}
+	case guess == most:
+		return 0, false, nil
+	default:
+		lo = guess
+		if ok, err = try(most); err != nil || !ok {
+			return 0, false, err
+		}
+		hi = most
+		for step := 1; lo+step < hi; step *= 2 {
+			if ok, err = try(lo + step); err != nil {
+				return hi, false, ended(err)
+			}
+			if ok {
+				hi = lo + step
+				break
+			}
+			lo += step
+		}
+	}
+	for hi-lo > 1 {
+		at := lo + (hi-lo)/2
+		if ok, err = try(at); err != nil {
+			return hi, false, ended(err)
+		}
+		if ok {
+			hi = at
+		} else {
+			lo = at
+		}
+	}
+	return hi, true, nil
+}
+
+// ended is nil for an error that only ends a search.
+func ended(err error) error {
+	if errors.Is(err, errTries) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// needed leaves out of the items, with all of which the job starts, those without which it starts, too. Settled tells
+// that each one left was tried: without it the job does not start.
+func (t *trial) needed(items []string, change func([]string) []whatif.Change) (left []string, settled bool, err error) {
+	left = items
+	for again := len(left) > 1; again; {
+		again = false
+		for i := 0; i < len(left) && len(left) > 1; {
+			fewer := slices.Delete(slices.Clone(left), i, i+1)
+			ok, err := t.starts(change(fewer)...)
+			switch {
+			case err != nil:
+				return left, false, ended(err)
+			case ok:
+				left, again = fewer, len(fewer) > 1
+			default:
+				i++
+			}
+		}
+	}
+	return left, true, nil
+}
+
+// gone are the changes that take jobs away.
+func gone(jobs []string) []whatif.Change {
+	out := make([]whatif.Change, len(jobs))
+	for i, id := range jobs {
+		out[i] = whatif.Change{Verb: whatif.Drop, Name: id}
+	}
+	return out
+}
