@@ -12,7 +12,7 @@ var _ sched.Cluster = (*life)(nil)
 // again by the call after the next.
 func (l *life) Events(context.Context) ([]sched.Event, error) {
 	if l.shared != nil {
-		l.measure()
+		l.tellUsage()
 	}
 	out := l.told
 	l.told, l.spare = l.spare[:0], out

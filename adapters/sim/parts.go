@@ -252,8 +252,8 @@ func (l *life) choose(j *job, nodes []sched.NodeTasks) (tasks []int, ok bool) {
 	return tasks, len(tasks) > 0
 }
 
-// measure tells what all running tasks use, once a cycle.
-func (l *life) measure() {
+// tellUsage tells what all running tasks use, once a cycle.
+func (l *life) tellUsage() {
 	kept := l.sharing[:0]
 	batch := &usage.Batch{}
 	for _, j := range l.sharing {
@@ -320,6 +320,8 @@ func checkShared(j *job, memory float64) error {
 	switch {
 	case j.SlowdownOrOne() > 1:
 		return fmt.Errorf("%w: job %q: Slowdown is %v, want none with usage", ErrJob, j.ID, j.Slowdown)
+	case len(j.After) > 0 || j.Of != "":
+		return fmt.Errorf("%w: job %q: it is a stage of %q, want none with usage", ErrJob, j.ID, j.Of)
 	case j.Checkpoint:
 		return fmt.Errorf("%w: job %q: Checkpoint is true, want false with usage", ErrJob, j.ID)
 	}

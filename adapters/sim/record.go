@@ -17,7 +17,9 @@ const (
 
 // JobRecord is what became of a job. Times are since the start of the simulation.
 type JobRecord struct {
-	ID    string
+	ID string
+	// Of is the whole job that it is a stage of; empty where it is none.
+	Of    string
 	Class Class
 	Tasks int
 	// Runtime is how long it takes at full speed.
@@ -83,7 +85,7 @@ type Result struct {
 	Metrics Metrics
 	// Sharing are the figures of shared nodes; nil where nodes are not shared.
 	Sharing *Sharing
-	// Jobs are in order of arrival, ties by id.
+	// Jobs are in order of arrival, ties by id; each stage of a job has a record of its own.
 	Jobs []JobRecord
 	// Series is the use of the cluster over time.
 	Series Series

@@ -177,6 +177,7 @@ func TestSharedRefuses(t *testing.T) {
 		}, sim.ErrJob},
 		"slow-down":  {func(c *sim.Config) { c.Jobs[0].Slowdown = 2 }, sim.ErrJob},
 		"checkpoint": {func(c *sim.Config) { c.Jobs[0].Checkpoint = true }, sim.ErrJob},
+		"a stage":    {func(c *sim.Config) { c.Jobs[0].Of = "whole" }, sim.ErrJob},
 		"memory above every node": {func(c *sim.Config) {
 			c.Jobs[0].Work = sim.Usage([]taskuse.Series{{{Duration: time.Second, CPU: 1, Memory: 9.6}}})
 		}, sim.ErrTooWide},

@@ -100,7 +100,7 @@ The same flags and seeds give the same numbers on any machine, but for measured 
 	fs := cmd.Flags()
 	tasks.add(fs)
 	shared.add(fs)
-	fs.Lookup("workload").Usage = "window, e2e, replay, tasks or shared"
+	fs.Lookup("workload").Usage = "window, e2e, replay, dag, tasks or shared"
 	fs.StringVar(&f.policies, "policies", defaultPolicies, "policies to compare, or all")
 	fs.StringVar(&f.seeds, "seeds", "1", "seeds, one simulation of every policy each")
 	fs.Int64("seed", 1, "short for --seeds with one seed")
