@@ -50,8 +50,8 @@ type Report struct {
 // runs last exactly the runtime, times the slow-down off preferred nodes; what nodes offer agrees with itself; and
 // there were as many cycles as the events tell of. On shared nodes every task is done once, in its gang or in a part of
 // it, in no less than its runtime; tasks end where they run; nodes without tasks are used for nothing, and no node for
-// more CPU than it has or more memory than its tasks are left with. There, cycles are not counted. It stops at the first
-// fault, a [*LineError]. Every figure of the report is derived from the events alone, but for the cycles' and the
+// more CPU than it has or more memory than its tasks are left with. There, cycles are not counted. It stops at the
+// first fault, a [*LineError]. Every figure of the report is derived from the events alone, but for the cycles' and the
 // solver's, which only the end line has.
 func Check(r io.Reader, opts *Options) (*Report, error) {
 	if opts == nil {
