@@ -15,11 +15,12 @@
 //	           opens any of them by a string
 //	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, distsched, keep (ours) and baseline,
 //	           and overcommit, which runs another on machines that are promised twice; sched/place has what
-//	           policies share: it packs gangs and divides nodes; sched/usage is what tasks are measured to
-//	           use; sched/record keeps snapshots, to be planned again; sched/whatif changes a snapshot,
-//	           sched/why explains jobs that wait; sched/agent is the shape of schedulers made of messages,
-//	           with a suite: sched/eagle (Hawk, Sparrow and others too), sched/pigeon, sched/kairos,
-//	           sched/bigc, sched/slearn (GS); sched/systems has all of them by name, with their papers
+//	           policies share: it packs gangs and divides nodes; sched/paths forecasts the rest of jobs that
+//	           have stages; sched/usage is what tasks are measured to use; sched/record keeps snapshots, to be
+//	           planned again; sched/whatif changes a snapshot, sched/why explains jobs that wait; sched/agent
+//	           is the shape of schedulers made of messages, with a suite: sched/eagle (Hawk, Sparrow and
+//	           others too), sched/pigeon, sched/kairos, sched/bigc, sched/slearn (GS); sched/systems has all
+//	           of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;

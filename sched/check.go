@@ -39,9 +39,14 @@ func CheckSnapshot(s *Snapshot) error {
 			return fmt.Errorf("%w: Free[%d]: %v, expected a finite number", ErrInvalidSnapshot, i, f)
 		}
 	}
-	ids := make(map[string]struct{}, len(s.Pending)+len(s.Running))
+	ids := make(map[string]struct{}, len(s.Pending)+len(s.Held)+len(s.Running))
 	for i := range s.Pending {
 		if err := identify(ids, "Pending", i, s.Pending[i].Job); err != nil {
+			return err
+		}
+	}
+	for i := range s.Held {
+		if err := identify(ids, "Held", i, s.Held[i].Job); err != nil {
 			return err
 		}
 	}
@@ -157,7 +162,7 @@ func (c *checker) binding(demand []float64) []float64 {
 func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) error {
 	j := jobs[d.Job]
 	switch {
-	case j == nil || j.phase == stopping || j.phase == delayed:
+	case j == nil || j.phase == stopping || j.phase.hidden():
 		return fmt.Errorf("%w: %s of unknown job %q", ErrInvalidPlan, d.Kind, d.Job)
 	case j.checked == c.round:
 		return fmt.Errorf("%w: two decisions for job %q", ErrInvalidPlan, d.Job)

@@ -83,8 +83,8 @@ func (s *state) lose(j *tracked, e *Event, now time.Time) error {
 	switch {
 	case len(e.Nodes) == 0:
 		return bad(e, "a part without nodes")
-	case e.Job.Of != j.job.whole():
-		return bad(e, fmt.Sprintf("a part of job %q", short(e.Job.Of)))
+	case e.Job.PartOf != j.job.original():
+		return bad(e, fmt.Sprintf("a part of job %q", short(e.Job.PartOf)))
 	case s.jobs[e.Job.ID] != nil:
 		return &JobError{Job: e.Job.ID, Field: "ID", Value: e.Job.ID, Err: ErrDuplicateJob}
 	}
@@ -105,7 +105,7 @@ func (s *state) lose(j *tracked, e *Event, now time.Time) error {
 		s.delayed = append(s.delayed, p)
 		return nil
 	}
-	s.pending.items()[s.pendingAt(p)].Attained = p.attained
+	s.pending.items()[waitingAt(&s.pending, p)].Attained = p.attained
 	return nil
 }
 

@@ -215,7 +215,7 @@ func TestOddParts(t *testing.T) {
 	job := s.seen.Running[0].Job
 	on := func(node string, tasks int) []sched.NodeTasks { return []sched.NodeTasks{{Node: node, Tasks: tasks}} }
 	other := *job
-	other.ID, other.Of = "x#1", "x"
+	other.ID, other.PartOf = "x#1", "x"
 	for _, e := range []sched.Event{
 		{Kind: sched.Preempted, ID: "g", Job: job.Part(1, 1)},
 		{Kind: sched.Preempted, ID: "g", Job: job.Part(1, 1), Nodes: on("b", 2)},

@@ -26,9 +26,9 @@ type Resources map[string]float64
 type Job struct {
 	// ID names the job uniquely, in at most [MaxName] bytes, as do all names.
 	ID string
-	// Of names the job that this one is a part of: tasks of its gang that were lost while the others went on. It is empty
-	// for a whole job. Forecasts are those of the whole.
-	Of string
+	// PartOf names the job that this one is a part of: tasks of its gang that were lost while the others went on. It is
+	// empty for a whole job. Forecasts are those of the whole.
+	PartOf string
 	// Tasks is k, the size of the gang, at least 1.
 	Tasks int
 	// Demand is what one task holds. Empty means one whole node: {"node": 1}.
@@ -53,6 +53,13 @@ type Job struct {
 	// Checkpoint tells that the job goes on where it was when it was stopped: a preemption costs it none of the work that
 	// it has done. Its forecast is then of the rest, and what is learnt of it is the whole.
 	Checkpoint bool
+	// After are the IDs of the jobs that must have finished before this one may start, each once. It makes the job a
+	// stage of a larger one. The loop knows these jobs, or learns of them with the same [Cluster.Events]; those that
+	// finished before are left out. See [Loop] for what becomes of a stage.
+	After []string
+	// Of is the ID that the stages of a larger job have in common; empty means the job's own. The Utility and Deadline of
+	// a stage are those of the larger job: of the end of its last stage, counted from the stage's Submitted.
+	Of string
 	// Submitted is when the job arrived.
 	Submitted time.Time
 }
@@ -128,6 +135,9 @@ type Snapshot struct {
 	Free []float64
 	// Pending jobs in order of submission, ties by ID.
 	Pending []Pending
+	// Held are jobs that wait for others to finish ([Job.After]), in the same order. No decision is taken of them. They
+	// tell how much is left of the larger jobs of which others are stages.
+	Held []Pending
 	// Running jobs in order of start, ties by ID.
 	Running []Running
 	// Completed are the jobs that have finished since the snapshot before, as the cluster told them. They are for policies
@@ -146,6 +156,7 @@ func (s *Snapshot) Clone() *Snapshot {
 	c.sound = false
 	c.Free = slices.Clone(s.Free)
 	c.Pending = slices.Clone(s.Pending)
+	c.Held = slices.Clone(s.Held)
 	c.Running = slices.Clone(s.Running)
 	c.Completed = slices.Clone(s.Completed)
 	c.Others = slices.Clone(s.Others)

@@ -18,17 +18,18 @@ type state struct {
 	set      *NodeSet
 	stale    bool // nodes have changed since set was made
 	ledger   Ledger
-	pending  list[Pending]          // by submission, then id
-	running  list[Running]          // by start, then id
-	stopping []*tracked             // as they were told to
-	delayed  []*tracked             // as they came back
-	arrived  []*tracked             // since forecasts were last made
-	waiting  []*tracked             // admitted before there were nodes to check them against
-	left     []*tracked             // jobs that are gone since; arrived and waiting may hold them
-	spare    []*tracked             // memory of jobs that are gone
-	finished []Completion           // since a snapshot was last shown
-	others   map[string]usage.Level // by node; nil where nobody measures
-	levels   []usage.Level          // the same by index; nil where it is to be made
+	pending  list[Pending] // by submission, then id
+	running  list[Running] // by start, then id
+	stopping []*tracked    // as they were told to
+	delayed  []*tracked    // as they came back
+	arrived  []*tracked    // since forecasts were last made
+	waiting  []*tracked    // admitted before there were nodes to check them against
+	left     []*tracked    // jobs that are gone since; arrived and waiting may hold them
+	spare    []*tracked    // memory of jobs that are gone
+	finished []Completion  // since a snapshot was last shown
+	stages
+	others map[string]usage.Level // by node; nil where nobody measures
+	levels []usage.Level          // the same by index; nil where it is to be made
 }
 
 func (s *state) init() {
@@ -40,8 +41,8 @@ func (s *state) init() {
 
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
-	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Running: s.running.items(),
-		Completed: s.finished, Others: s.othersByNode(), sound: true}
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Held: s.held.items(),
+		Running: s.running.items(), Completed: s.finished, Others: s.othersByNode(), sound: true}
 	s.finished = nil
 }
 
@@ -91,8 +92,10 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 	s.leave(j) // Finished and Withdrawn
 	s.forget(j)
 	if e.Kind != Finished {
+		s.abandon(j)
 		return nil, nil
 	}
+	s.ready(j)
 	at := now
 	if !e.Time.IsZero() {
 		at = wall(e.Time)
@@ -175,6 +178,12 @@ func (s *state) submit(e *Event, now time.Time) error {
 	s.jobs[job.ID] = j
 	s.arrived = append(s.arrived, j)
 	s.waiting = append(s.waiting, j)
+	if len(job.After) > 0 {
+		j.phase = held
+		s.fresh = append(s.fresh, j)
+		enter(&s.held, j)
+		return nil
+	}
 	s.enterPending(j)
 	return nil
 }
@@ -221,7 +230,9 @@ func (s *state) setPrediction(j *tracked, p predict.Prediction) {
 	j.prediction = p
 	switch j.phase {
 	case pending:
-		s.pending.items()[s.pendingAt(j)].Prediction = p
+		s.pending.items()[waitingAt(&s.pending, j)].Prediction = p
+	case held:
+		s.held.items()[waitingAt(&s.held, j)].Prediction = p
 	case starting, running:
 		s.running.items()[s.runningAt(j)].Prediction = p
 	}
@@ -269,7 +280,7 @@ func (s *state) settle(fixed bool, now time.Time) []Rejection {
 	}
 	var out []Rejection
 	for _, j := range s.waiting {
-		if j.gone || j.phase != pending && j.phase != delayed {
+		if j.gone || !j.phase.waiting() {
 			continue
 		}
 		if err := s.holds(j); err != nil {
@@ -277,6 +288,7 @@ func (s *state) settle(fixed bool, now time.Time) []Rejection {
 			if fixed {
 				s.leave(j)
 				s.forget(j)
+				s.abandon(j)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ const (
 	running
 	stopping // told to stop, not yet confirmed; holds resources and is not shown to policies
 	delayed  // pending, but not shown to policies before its time
+	held     // pending, but not shown to policies before its parents have finished
 )
 
 // tracked is a job the loop knows.
@@ -37,6 +38,7 @@ type tracked struct {
 	at         []int32      // of each of nodes, its index in on, -1 where it is gone
 	needs, on  *NodeSet     // what demand and at are of; nil where they are to be worked out
 	checked    uint64       // the check in which a decision on it was last seen
+	waits      int          // the number of its parents that have not finished
 	phase      phase
 	slowed     bool
 	dated      bool // an event has told when it started

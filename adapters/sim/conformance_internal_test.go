@@ -45,6 +45,7 @@ func newSuite(t testing.TB, s adaptertest.Shape) adaptertest.World {
 			adaptertest.Drive:   "it has no driver", adaptertest.Fence: "it has one scheduler",
 			adaptertest.Explain:  "it has no users",
 			adaptertest.Withdraw: "simulated users are patient", adaptertest.SlowStop: "simulated tasks stop at once",
+			adaptertest.Stages:      "stages are known before the simulation begins",
 			adaptertest.Malformed:   "a configuration with such a job is refused",
 			adaptertest.Unplaceable: "a configuration with such a job is refused",
 		},

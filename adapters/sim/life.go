@@ -32,6 +32,9 @@ type job struct {
 	state  state
 	gang   gang
 	record *JobRecord
+	// waits is the number of jobs of After that have not finished; children are the jobs that wait for this one.
+	waits    int
+	children []int32
 	// preempted is how often it was preempted since anything last arrived or finished. It is out of date, and means 0,
 	// when news is no longer life.news().
 	preempted, news int
@@ -49,8 +52,9 @@ func (j *job) rank() int {
 type life struct {
 	nodes   *sched.NodeSet
 	physics physics
-	jobs    []job       // in order of arrival
-	records []JobRecord // by job
+	jobs    []job           // in order of arrival
+	records []JobRecord     // by job
+	paths   []time.Duration // by job, the longest way to its end through the stages before it, at full speed
 	index   index
 	window  time.Duration // of figures "in window"
 	now     time.Duration
@@ -114,10 +118,11 @@ func (l *life) time() time.Time { return epoch.Add(l.now) }
 func (l *life) submit(j *job) {
 	j.state = pending
 	l.level.pending++
+	l.log.submit(j)
+	j.After = l.waitsFor(j)
 	l.told = append(l.told, sched.Event{
 		Kind: sched.Submitted, Time: j.Submitted, ID: j.ID, Job: &j.Job,
 	})
-	l.log.submit(j)
 }
 
 // Why starts fail, with errNoRoom. Hosts read it in the cycle's failed events.
@@ -132,6 +137,10 @@ func (l *life) start(d *sched.Decision) error {
 		return nil
 	}
 	j := &l.jobs[i]
+	if j.waits > 0 {
+		l.refuse(d, errHeld)
+		return nil
+	}
 	on, ok := l.resolve(j, d.Nodes)
 	if !ok {
 		l.refuse(d, errNoRoom)
@@ -226,6 +235,9 @@ func (l *life) finish(j *job) {
 	j.record.Finish = l.now
 	ran := l.stopped(j)
 	l.tally.finished++
+	for _, c := range j.children {
+		l.jobs[c].waits--
+	}
 	l.told = append(l.told, sched.Event{
 		Kind: sched.Finished, Time: l.time(), ID: j.ID, Runtime: max(1, ran), // 0 would say that it is not known
 	})

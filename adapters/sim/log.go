@@ -113,6 +113,12 @@ func (l *logger) submit(j *job) {
 	if j.Checkpoint {
 		b = append(b, `,"checkpoint":true`...)
 	}
+	if len(j.After) > 0 {
+		b = l.appendJSON(append(b, `,"after":`...), j.After)
+	}
+	if j.Of != "" {
+		b = appendString(append(b, `,"of":`...), j.Of)
+	}
 	if len(j.Demand) > 0 {
 		b = appendResources(append(b, `,"demand":`...), j.Demand)
 	}

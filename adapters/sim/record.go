@@ -17,7 +17,9 @@ const (
 
 // JobRecord is what became of a job. Times are since the start of the simulation.
 type JobRecord struct {
-	ID    string
+	ID string
+	// Of is the whole job that it is a stage of; empty where it is none.
+	Of    string
 	Class Class
 	Tasks int
 	// Runtime is how long it takes at full speed.
@@ -72,7 +74,7 @@ func (r *JobRecord) end(at, window time.Duration) (ran time.Duration) {
 // Result is what a run gave.
 type Result struct {
 	Metrics Metrics
-	// Jobs are in order of arrival, ties by id.
+	// Jobs are in order of arrival, ties by id; each stage of a job has a record of its own.
 	Jobs []JobRecord
 	// Series is the use of the cluster over time.
 	Series Series

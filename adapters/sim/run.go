@@ -194,6 +194,10 @@ func (e *engine) dropPending() {
 			continue
 		}
 		why := fmt.Sprintf("not started in %d cycles on an idle cluster", stalled)
+		if j.waits > 0 {
+			e.life.drop(j, "waits for jobs that have not finished")
+			continue
+		}
 		reason, own := reasons[j.ID]
 		if !own {
 			reason = rest
@@ -216,7 +220,7 @@ func (e *engine) progress() {
 // finish computes the result once all is over.
 func (e *engine) finish(solver Solver) *Result {
 	l, tpn := e.life, e.cfg.TasksPerNode
-	a := account{jobs: l.records, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
+	a := account{jobs: l.records, paths: l.paths, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
 	t := a.sum()
 	m := a.metrics(&t)
 	m.Policy, m.Seed = e.cfg.Policy.Name(), e.cfg.Seed

@@ -47,7 +47,7 @@ func check(s *sched.Snapshot) error {
 			return inconsistent(fmt.Sprintf("others[%d]", i), "%v", err)
 		}
 	}
-	ids := make(map[string]struct{}, len(s.Pending)+len(s.Running))
+	ids := make(map[string]struct{}, len(s.Pending)+len(s.Held)+len(s.Running))
 	for i := range s.Pending {
 		p := &s.Pending[i]
 		field := fmt.Sprintf("pending[%d]", i)
@@ -56,6 +56,12 @@ func check(s *sched.Snapshot) error {
 		}
 		if !isFinite(p.Attained) || p.Attained < 0 {
 			return inconsistent(field+".attained", "found %v, expected a finite number of at least 0", p.Attained)
+		}
+	}
+	for i := range s.Held {
+		p := &s.Held[i]
+		if err := checkJob(ids, fmt.Sprintf("held[%d]", i), p.Job, &p.Prediction); err != nil {
+			return err
 		}
 	}
 	for i := range s.Running {

@@ -103,6 +103,9 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 	if doc.Version == 1 && doc.Done != nil {
 		return nil, refusal("completed", unknownField, nil)
 	}
+	if doc.Version < 3 && doc.Held != nil {
+		return nil, refusal("held", fmt.Sprintf("unknown field of version %d", doc.Version), nil)
+	}
 	for _, l := range doc.Others {
 		s.Others = append(s.Others, usage.Level{CPU: l[0], Memory: l[1]})
 	}
@@ -121,6 +124,13 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 			return nil, within(fmt.Sprintf("pending[%d]", i), err)
 		}
 		s.Pending = append(s.Pending, p)
+	}
+	for i := range doc.Held {
+		p, err := d.pending(&doc.Held[i], dists)
+		if err != nil {
+			return nil, within(fmt.Sprintf("held[%d]", i), err)
+		}
+		s.Held = append(s.Held, p)
 	}
 	for i := range doc.Running {
 		r, err := d.running(&doc.Running[i], dists)
@@ -147,8 +157,8 @@ func usageField(s *sched.Snapshot) string {
 	}
 	for i := range s.Pending {
 		switch p := &s.Pending[i]; {
-		case p.Job.Of != "":
-			return fmt.Sprintf("pending[%d].job.of", i)
+		case p.Job.PartOf != "":
+			return fmt.Sprintf("pending[%d].job.part_of", i)
 		case p.Prediction.Usage != nil:
 			return fmt.Sprintf("pending[%d].prediction.usage", i)
 		case p.Attained != 0:
@@ -157,8 +167,8 @@ func usageField(s *sched.Snapshot) string {
 	}
 	for i := range s.Running {
 		switch r := &s.Running[i]; {
-		case r.Job.Of != "":
-			return fmt.Sprintf("running[%d].job.of", i)
+		case r.Job.PartOf != "":
+			return fmt.Sprintf("running[%d].job.part_of", i)
 		case r.Prediction.Usage != nil:
 			return fmt.Sprintf("running[%d].prediction.usage", i)
 		case r.Use != nil:
@@ -276,8 +286,9 @@ func decodeJob(text []byte) (*sched.Job, error) {
 		return nil, err
 	}
 	out := &sched.Job{
-		ID: *in.ID, Of: in.Of, Tasks: *in.Tasks, Demand: in.Demand, Attributes: in.Attributes,
+		ID: *in.ID, PartOf: in.PartOf, Tasks: *in.Tasks, Demand: in.Demand, Attributes: in.Attributes,
 		Priority: in.Priority, Slowdown: in.Slowdown, Checkpoint: in.Checkpoint, Submitted: in.Submitted.UTC(),
+		After: in.After, Of: in.Of,
 	}
 	if out.Required, err = decodeSet("required", in.Required); err != nil {
 		return nil, err

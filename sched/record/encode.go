@@ -37,6 +37,7 @@ type (
 		Free    []float64        `json:"free"`
 		Dists   []jsontext.Value `json:"dists"`
 		Pending []pending[J]     `json:"pending"`
+		Held    []pending[J]     `json:"held,omitempty"` // since version 3
 		Running []running[J]     `json:"running"`
 		Done    []completion     `json:"completed,omitempty"` // since version 2
 		Others  []level          `json:"others,omitempty"`    // since version 3
@@ -89,7 +90,7 @@ type (
 	}
 	job struct {
 		ID         *string            `json:"id"`
-		Of         string             `json:"of,omitempty"` // since version 3
+		PartOf     string             `json:"part_of,omitempty"` // since version 3
 		Tasks      *int               `json:"tasks"`
 		Demand     map[string]float64 `json:"demand,omitempty"`
 		Attributes map[string]string  `json:"attributes,omitempty"`
@@ -100,6 +101,8 @@ type (
 		Preferred  jsontext.Value     `json:"preferred,omitempty"`
 		Slowdown   float64            `json:"slowdown,omitempty"`
 		Checkpoint bool               `json:"checkpoint,omitempty"`
+		After      []string           `json:"after,omitempty"` // since version 3
+		Of         string             `json:"of,omitempty"`    // since version 3
 		Submitted  *time.Time         `json:"submitted"`
 	}
 )
@@ -139,6 +142,14 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 	for i := range s.Pending {
 		if err := e.pending(&e.doc.Pending[i], &s.Pending[i]); err != nil {
 			return nil, fmt.Errorf("pending[%d]: %w", i, err)
+		}
+	}
+	if len(s.Held) > 0 {
+		e.doc.Held = make([]pending[job], len(s.Held))
+	}
+	for i := range s.Held {
+		if err := e.pending(&e.doc.Held[i], &s.Held[i]); err != nil {
+			return nil, fmt.Errorf("held[%d]: %w", i, err)
 		}
 	}
 	for i := range s.Running {
@@ -276,10 +287,11 @@ func (e *encoder) dist(d dist.Distribution) (int, error) {
 func encodeJob(j *sched.Job) (job, error) {
 	submitted := j.Submitted.UTC()
 	out := job{
-		ID: &j.ID, Of: j.Of, Tasks: &j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
+		ID: &j.ID, PartOf: j.PartOf, Tasks: &j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
 		Priority: j.Priority, Slowdown: j.Slowdown, Checkpoint: j.Checkpoint, Submitted: &submitted,
+		After: j.After, Of: j.Of,
 	}
-	if !areTexts(j.Attributes, j.ID, j.Of) || !areKeys(j.Demand) {
+	if !areTexts(j.Attributes, j.ID, j.Of, j.PartOf) || !areTexts(nil, j.After...) || !areKeys(j.Demand) {
 		return out, fmt.Errorf("job: %w", errNotUTF8)
 	}
 	if j.Deadline != 0 {

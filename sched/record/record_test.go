@@ -587,7 +587,7 @@ func TestUsage(t *testing.T) {
 	assert.Equal(t, s.Running[0].Use, back.Running[0].Use)
 	assert.Equal(t, s.Pending[0].Prediction, back.Pending[0].Prediction)
 	assert.InDelta(t, 0.1, back.Pending[0].Attained, 0)
-	assert.Equal(t, "r", back.Pending[0].Job.Of)
+	assert.Equal(t, "r", back.Pending[0].Job.PartOf)
 
 	older := func(data []byte) []byte { return bytes.Replace(data, []byte(`"version":3`), []byte(`"version":2`), 1) }
 	_, err = record.Unmarshal(older(plain))
@@ -607,21 +607,50 @@ func mustPoint(t *testing.T, x float64) dist.Point {
 	return p
 }
 
+// Jobs that are held back, and what jobs wait for, are written and read back. Version 2 did not have them.
+func TestStagesAreReadBack(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Pending(schedtest.Job("a", 1)).Build()
+	require.NoError(t, err)
+	held := schedtest.Job("b", 1)
+	job := held.Job()
+	job.After, job.Of = []string{"a", "0"}, "whole"
+	s.Held = []sched.Pending{{Job: job, Prediction: held.Prediction()}}
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	back, err := record.Unmarshal(data)
+	require.NoError(t, err)
+	require.Len(t, back.Held, 1)
+	assert.Equal(t, job.After, back.Held[0].Job.After)
+	assert.Equal(t, job.Of, back.Held[0].Job.Of)
+	assert.Equal(t, s.Held[0].Prediction.Point, back.Held[0].Prediction.Point)
+
+	_, err = record.Unmarshal([]byte(strings.Replace(string(data), `"version":3`, `"version":2`, 1)))
+	require.ErrorContains(t, err, "held")
+	s.Held = append(s.Held, s.Held[0])
+	_, err = record.Marshal(s)
+	require.ErrorContains(t, err, `held[1].job.id: inconsistent snapshot: "b" comes twice`)
+	s.Held = []sched.Pending{{Job: schedtest.Job("a", 1).Job()}}
+	require.ErrorIs(t, sched.CheckSnapshot(s), sched.ErrInvalidSnapshot)
+	without := strings.Replace(string(data), `,"held":[`, `,"hold":[`, 1)
+	_, err = record.Unmarshal([]byte(without))
+	require.Error(t, err)
+}
+
 // TestNoFieldIsForgotten fails when a type that is written gains a field: write it too.
 func TestNoFieldIsForgotten(t *testing.T) {
 	for _, c := range []struct {
 		of     any
 		fields []string
 	}{
-		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Running", "Completed", "Others"}},
+		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Held", "Running", "Completed", "Others"}},
 		{sched.Node{}, []string{"Name", "Labels", "Capacity"}},
 		{sched.Pending{}, []string{"Job", "Prediction", "Attained"}},
 		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed", "Use"}},
 		{usage.Task{}, []string{"Index", "Node", "Ran", "Now", "Mean", "Max", "Throttled"}},
 		{usage.Level{}, []string{"CPU", "Memory"}},
 		{sched.NodeTasks{}, []string{"Node", "Tasks"}},
-		{sched.Job{}, []string{"ID", "Of", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Priority",
-			"Required", "Preferred", "Slowdown", "Checkpoint", "Submitted"}},
+		{sched.Job{}, []string{"ID", "PartOf", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Priority",
+			"Required", "Preferred", "Slowdown", "Checkpoint", "After", "Of", "Submitted"}},
 		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples", "Usage"}},
 		{predict.Expert{}, []string{"Feature", "Value", "Estimator"}},
 	} {

@@ -53,6 +53,10 @@ func policies() []System {
 			Paper: threeSigmaPaper, Policy: plain(baseline.NewPrio), Predictor: unread},
 		System{Name: "fifo", Summary: "starts jobs by submission", Policy: plain(baseline.NewFIFO), Predictor: unread},
 		System{Name: "edf", Summary: "starts jobs by deadline", Policy: plain(baseline.NewEDF), Predictor: unread},
+		System{Name: "edf-share", Stages: true, Policy: plain(baseline.NewEDFShare),
+			Summary: "starts stages by deadline, of which each has its share"},
+		System{Name: "critical-path", Stages: true, Policy: plain(baseline.NewCriticalPath), Predictor: fromTruth,
+			Summary: "starts the stages with the longest way to the end, by true runtimes, which nobody knows"},
 		System{Name: "sjf", Summary: "starts jobs by estimated runtime", Policy: plain(baseline.NewSJF)},
 	)
 	list = append(list, sharing()...)
@@ -175,6 +179,16 @@ func generic() []System {
 		{Name: "gs-las", Summary: "gs without estimates: jobs go down as their tasks run", Agents: slearn.LAS},
 		{Name: "gs-fifo", Summary: "gs with one queue: jobs in order of arrival", Agents: slearn.FIFO},
 		{Name: "gs-oracle", Summary: "gs that knows the true sizes, as nobody does", Agents: slearn.Oracle},
+		{Name: "gs-slearn-dag", Summary: "gs for jobs of stages; the first is sampled, and says by how much history is off",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.SLearn}},
+		{Name: "gs-3sigma-dag", Summary: "gs for jobs of stages, whose sizes come from the distributions of earlier ones",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.ThreeSigma}},
+		{Name: "gs-point-dag", Summary: "gs for jobs of stages, whose sizes are sums of medians of earlier ones",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.PointEst}},
+		{Name: "gs-las-dag", Summary: "gs for jobs of stages without estimates: they go down as their tasks end",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.LAS}},
+		{Name: "gs-oracle-dag", Summary: "gs for jobs of stages that knows the true sizes, as nobody does",
+			Stages: true, Agents: slearn.Staged{Scheme: slearn.Oracle}},
 	}
 	for i := range list {
 		list[i].Paper = slearnPaper

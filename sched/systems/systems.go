@@ -49,9 +49,11 @@ type System struct {
 	// memory twice ([sched.Plan].Overpacks). A host without such machines leaves it out.
 	Shares bool
 	// Agents is what a host makes the agents of: an eagle.Switches in Eagle's family, a pigeon.Config,
-	// kairos.Choice, bigc.Config, a slearn.Scheme, or a kairos.Config for a plain queue. A value of a type of yours is for
-	// a host of yours; the others refuse it.
+	// kairos.Choice, bigc.Config, a slearn.Scheme, a slearn.Staged, or a kairos.Config for a plain queue. A value of a
+	// type of yours is for a host of yours; the others refuse it.
 	Agents any
+	// Stages tells that it is for jobs with stages ([sched.Job.After]) only.
+	Stages bool
 }
 
 // Planning is what a policy plans with. The zero value leaves all to the policy.

@@ -62,7 +62,9 @@ func (e *explanation) decide(i int) sched.Decision {
 		d.Reason.Code, d.Reason.Set, d.Reason.Value = sched.ReasonPlaced, p.option.Set, p.option.Value
 		if f, known := e.chance(k, p); known {
 			d.Reason.Probability = m.policy.calibrator.tell(f)
-			m.policy.tell(k.job, f)
+			if k.rest == nil { // what becomes of a stage says little of the whole job
+				m.policy.tell(k.job, f)
+			}
 		}
 		k.release()
 		return d
@@ -102,7 +104,7 @@ func (x *extraction) chance(k *known, p *pick) (f foretold, known bool) {
 		return f, false
 	}
 	passed := x.m.snap.Now.Sub(k.job.Submitted).Seconds() + float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
-	chance := k.runtimes.on(p.origin.slowed).CDF(k.value.deadline - passed)
+	chance := k.whole.on(p.origin.slowed).CDF(k.value.deadline - passed)
 	f = foretold{chance: doubtful(chance, k.prediction.Samples), passed: passed / k.value.deadline}
 	return f, !math.IsNaN(chance)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/paths"
 	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
 )
@@ -30,6 +31,8 @@ type Policy struct {
 	// learned is what the solver has learned so far, in terms of the slots at learnedAt.
 	learned   *solver.Memory
 	learnedAt time.Time
+	// rests are what is left of jobs that have stages, after each stage that is not held back.
+	rests paths.Rests
 	// spans are scratch. followed tells that the slots follow from jobs that were at hand.
 	spans    []time.Duration
 	followed bool
@@ -45,7 +48,7 @@ func New(cfg Config) (*Policy, error) {
 		return nil, err
 	}
 	return &Policy{
-		cfg: cfg, period: UnknownCycle, jobs: map[string]*known{}, held: map[string]*held{},
+		cfg: cfg, rests: paths.Rests{Point: cfg.Point}, period: UnknownCycle, jobs: map[string]*known{}, held: map[string]*held{},
 		calibrator: newCalibrator(), told: map[string]telling{},
 	}, nil
 }
@@ -67,6 +70,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	p.period = cmp.Or(s.Cycle, UnknownCycle)
 	p.review(s)
 	p.follow(s)
+	p.rests.Update(s)
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
 	built := p.cfg.Stopwatch()

@@ -22,6 +22,25 @@ func (r runtimes) on(slowed bool) dist.Distribution {
 	return r.preferred
 }
 
+// before are the times from a stage's start to the end of its whole job, which takes rest after the stage, whatever
+// the stage has taken. A nil rest is none. Slows tells that the two distributions differ.
+func (r runtimes) before(rest *dist.Histogram, slows bool) (runtimes, error) {
+	if rest == nil {
+		return r, nil
+	}
+	preferred, err := dist.Sum(r.preferred, rest)
+	if err != nil {
+		return runtimes{}, err
+	}
+	out := runtimes{preferred: preferred, elsewhere: preferred}
+	if slows {
+		if out.elsewhere, err = dist.Sum(r.elsewhere, rest); err != nil {
+			return runtimes{}, err
+		}
+	}
+	return out, nil
+}
+
 // forecast turns a prediction into the distributions that are planned with.
 func (c *Config) forecast(j *sched.Job, p predict.Prediction) (runtimes, error) {
 	d := p.Dist
@@ -55,7 +74,7 @@ type valuation struct {
 	tailed bool
 }
 
-// value decides whether the job's deadline gets a tail, and adds it. Only a utility that is 0 after the deadline gets
+// value decides, by the time that the job takes or, of a stage, from its start to the end of the whole job, whether the job's deadline gets a tail, and adds it. Only a utility that is 0 after the deadline gets
 // one. Any other utility says itself what a late completion is worth, and is not changed.
 func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 	u, g := worthOf(j)

@@ -20,6 +20,7 @@ type Options struct {
 // Job is what a log says became of a job.
 type Job struct {
 	ID, Class   string
+	Of          string // the whole job that it is a stage of; empty if none
 	Tasks       int
 	Submit      time.Duration
 	Deadline    time.Duration // absolute, 0 for none
@@ -43,7 +44,7 @@ type Report struct {
 }
 
 // Check reads a log and verifies it: times never fall; each job is submitted once, starts only while it
-// waits, finishes and is preempted only while it runs, and ends in finish or drop; gangs start whole, on
+// waits and after the jobs that it waits for have finished, finishes and is preempted only while it runs, and ends in finish or drop; gangs start whole, on
 // known nodes that the job may use, none of which ever holds more than it offers; runs last exactly the runtime,
 // times the slow-down off preferred nodes; what nodes offer agrees with itself; and there were as many cycles
 // as the events tell of. It stops at the first fault, a [*LineError]. Every figure of the report is derived
@@ -79,6 +80,7 @@ const (
 type life struct {
 	Job
 	stage     int
+	after     []string
 	runtime   time.Duration
 	slowdown  float64
 	demand    map[string]float64
@@ -223,10 +225,10 @@ func (c *checker) submit(e *Event) error {
 	}
 	j := &life{
 		Job: Job{
-			ID: e.Job, Class: e.Class, Tasks: e.Tasks, Submit: e.Time, Deadline: e.Deadline,
+			ID: e.Job, Of: e.Of, Class: e.Class, Tasks: e.Tasks, Submit: e.Time, Deadline: e.Deadline,
 			FirstStart: -1, Start: -1, Finish: -1,
 		},
-		runtime: e.Runtime, slowdown: max(1, e.Slowdown), keeps: e.Checkpoint, demand: e.Demand,
+		after: e.After, runtime: e.Runtime, slowdown: max(1, e.Slowdown), keeps: e.Checkpoint, demand: e.Demand,
 		required: e.Required, preferred: e.Preferred,
 	}
 	if len(j.demand) == 0 {
@@ -271,6 +273,11 @@ func (c *checker) event(e *Event) error {
 }
 
 func (c *checker) start(j *life, e *Event) error {
+	for _, parent := range j.after {
+		if p := c.byID[parent]; p == nil || p.stage != done {
+			return fmt.Errorf("%w: it starts before job %q has finished", ErrState, parent)
+		}
+	}
 	total, slowed := 0, false
 	for _, n := range e.Nodes {
 		m := c.machines[n.Node]

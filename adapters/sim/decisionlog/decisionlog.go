@@ -8,7 +8,8 @@
 //	{"t":0,"event":"cluster","schema":1,"policy":"fifo","seed":1,"cycle":10,"span":7200,"tasks_per_node":1,
 //	   "nodes":[{"node":"n0000","tasks":1,"capacity":{"node":1},"labels":{"rack":"r00"}}]}
 //	{"t":3.5,"event":"submit","job":"j1","class":"slo","tasks":2,"deadline":90,"runtime":40,
-//	   "slowdown":1.5,"checkpoint":true,"demand":{"cpu":2},"required":SET,"preferred":SET}
+//	   "slowdown":1.5,"checkpoint":true,"after":["j0"],"of":"j","demand":{"cpu":2},"required":SET,
+//	   "preferred":SET}
 //	{"t":10,"event":"start","job":"j1","class":"slo","tasks":2,"deadline":90,
 //	   "nodes":[{"node":"n0000","tasks":2}],"slowed":true,"why":"starts now"}
 //	{"t":50,"event":"finish","job":"j1","class":"slo","tasks":2,"deadline":90}
@@ -16,6 +17,8 @@
 //
 // The cluster's line comes first and the end's last. A job's events are
 // submit, start, finish, preempt and drop; deadline is absolute and 0 for best-effort jobs ("be").
+// After names the jobs that must have finished before the job starts. Jobs with the same "of" are stages of one, which
+// counts once in numbers of jobs and in latencies.
 // tasks_per_node turns task-hours into machine-hours. Absent fields mean: slowdown 1, no checkpoint, demand {"node":1},
 // required and preferred every node. A SET is a list of {"key":k,"values":[v,...]}, all of which
 // hold: the label k has one of the values, or, with "has":true, any.
@@ -91,9 +94,13 @@ type Event struct {
 	Slowdown float64
 	// Checkpoint tells that what a run has done until it is preempted is not done again.
 	Checkpoint bool
-	Demand     map[string]float64
-	Required   []Term
-	Preferred  []Term
+	// After are the jobs that must have finished before the job may start, Of the whole job that it is a stage of. They
+	// are of submissions.
+	After     []string
+	Of        string
+	Demand    map[string]float64
+	Required  []Term
+	Preferred []Term
 	// Header is of the cluster's line, Trailer of the end's; nil elsewhere.
 	Header  *Header
 	Trailer *Trailer

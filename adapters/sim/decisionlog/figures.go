@@ -95,7 +95,7 @@ func (c *checker) report() *Report {
 	var latency, all []time.Duration
 	for _, j := range c.order {
 		r.Jobs = append(r.Jobs, j.Job)
-		class := m.count(&j.Job)
+		class := j.rank()
 		m.Preemptions += j.Preemptions
 		addProduct(&lost, j.Tasks, j.Lost)
 		if j.Finish < 0 {
@@ -105,9 +105,13 @@ func (c *checker) report() *Report {
 		if j.Finish <= c.header.Span {
 			addProduct(&work[class], j.Tasks, j.work())
 		}
-		all = append(all, j.Finish-j.Submit)
-		if class == 1 {
-			latency = append(latency, j.Finish-j.Submit)
+	}
+	for _, j := range c.wholes() {
+		if class := m.count(j); j.Finish >= 0 {
+			all = append(all, j.Finish-j.Submit)
+			if class == 1 {
+				latency = append(latency, j.Finish-j.Submit)
+			}
 		}
 	}
 	if m.SLO.Jobs > 0 {
@@ -136,6 +140,43 @@ func (j *life) work() time.Duration {
 		return j.behind + time.Duration(math.Round(float64(ran)/j.slowdown))
 	}
 	return j.behind + ran
+}
+
+// wholes are the jobs, the stages of each joined to one: submitted with the first, finished with the last.
+func (c *checker) wholes() []*Job {
+	byID := map[string]*Job{}
+	var out []*Job
+	for _, l := range c.order {
+		stage := l.Job
+		if stage.Of != "" {
+			stage.ID = stage.Of
+		}
+		j := byID[stage.ID]
+		if j == nil {
+			byID[stage.ID] = &stage
+			out = append(out, &stage)
+			continue
+		}
+		if j.Finish >= 0 {
+			j.Finish = max(j.Finish, stage.Finish)
+		}
+		if stage.Finish < 0 {
+			j.Finish = -1
+		}
+		if stage.Class == SLO {
+			j.Class = SLO
+		}
+		j.Submit, j.Deadline = min(j.Submit, stage.Submit), max(j.Deadline, stage.Deadline)
+	}
+	return out
+}
+
+// rank is 0 for a job with a deadline, 1 for one without.
+func (j *Job) rank() int {
+	if j.Class == SLO {
+		return 0
+	}
+	return 1
 }
 
 // count adds a job to the counts and returns its class, 0 for one with a deadline.

@@ -110,6 +110,8 @@ type rawEvent struct {
 	Runtime    jsontext.Value     `json:"runtime"`
 	Slowdown   float64            `json:"slowdown"`
 	Checkpoint bool               `json:"checkpoint"`
+	After      []string           `json:"after"`
+	Of         string             `json:"of"`
 	Demand     map[string]float64 `json:"demand"`
 	Required   []Term             `json:"required"`
 	Preferred  []Term             `json:"preferred"`
@@ -138,7 +140,7 @@ func parse(line []byte) (*Event, error) {
 	e := &Event{
 		Kind: raw.Event, Job: raw.Job, Class: raw.Class, Tasks: raw.Tasks, Nodes: raw.Nodes,
 		Slowed: raw.Slowed, Why: raw.Why, Slowdown: raw.Slowdown, Checkpoint: raw.Checkpoint,
-		Demand: raw.Demand, Required: raw.Required, Preferred: raw.Preferred,
+		After: raw.After, Of: raw.Of, Demand: raw.Demand, Required: raw.Required, Preferred: raw.Preferred,
 	}
 	var cycle, span time.Duration
 	for _, f := range []struct {

@@ -320,7 +320,7 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"compare", "--start-hour", "1e9"}, 2, "--start-hour: found 1e+09, expected 0 to 200000"},
 		{[]string{"compare", "--jobs-per-hour", "0"}, 2, "--jobs-per-hour: found 0, expected above 0, at most 1e9"},
 		{[]string{"compare", "--jobs-per-hour", "0", "--workload", "e2e"}, 2, "--jobs-per-hour: found 0"},
-		{[]string{"simulate", "--workload", "day"}, 2, "expected window, e2e, replay or tasks"},
+		{[]string{"simulate", "--workload", "day"}, 2, "expected window, e2e, replay, dag or tasks"},
 		{[]string{"compare", "--nodes", "4", "--racks", "8"}, 2, "--racks: found 8, expected 1 to 4, the nodes"},
 		{[]string{"compare", "--train", "2"}, 2, "--train"},
 		{[]string{"compare", "--seed", "1", "--seeds", "2"}, 2, "seeds"},

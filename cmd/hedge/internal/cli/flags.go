@@ -48,7 +48,7 @@ func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	fs.Float64Var(&s.PreferSlowdown, "prefer-slowdown", 1.5, "how much longer it runs elsewhere")
 	fs.StringVar(&s.Train, "train", "", "what the predictor has seen before: a file, or a share of the log before the "+
 		"window (default: all of it)")
-	fs.StringVar(&s.Workload, "workload", "window", "window, e2e or replay")
+	fs.StringVar(&s.Workload, "workload", "window", "window, e2e, replay or dag")
 	fs.Float64Var(&s.JobsPerHour, "jobs-per-hour", 0,
 		"arrival rate at the given load, for --workload e2e, which it implies (default: follows from the load)")
 	fs.StringVar(&s.Engine, "engine", "native", "solving engine; see hedge solve --engines")
@@ -138,9 +138,9 @@ func checkFormat(trace, format string) error {
 func (f *workloadFlags) check() error {
 	s := &f.spec
 	rate := f.flags.Changed("jobs-per-hour")
-	kinds := "window, e2e or replay"
+	kinds := "window, e2e, replay or dag"
 	if f.flags.Lookup("short-share") != nil {
-		kinds = "window, e2e, replay or tasks"
+		kinds = "window, e2e, replay, dag or tasks"
 	}
 	ranges := []struct {
 		flag     string
@@ -172,7 +172,7 @@ func (f *workloadFlags) check() error {
 		}
 	}
 	switch s.Workload {
-	case "window", "e2e", "replay":
+	case "window", "e2e", "replay", "dag":
 	default:
 		return fmt.Errorf("--workload: found %q, expected %s", s.Workload, kinds)
 	}

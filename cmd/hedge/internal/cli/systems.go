@@ -12,11 +12,17 @@ import (
 // workloadShared is that of machines which tasks share.
 const workloadShared = "shared"
 
-// suits tells whether a system schedules what a workload has: tasks one by one, or gangs, on machines that they share
-// or have to themselves.
+// workloadDAG is the --workload of jobs with stages. Systems of gangs run it, and those made for it.
+const workloadDAG = "dag"
+
+// suits tells whether a system schedules what a workload has: tasks one by one, or gangs, or stages, on machines that
+// they share or have to themselves.
 func suits(s *systems.System, workload string) bool {
 	if s.Shares || workload == workloadShared {
 		return s.Shares && workload == workloadShared
+	}
+	if s.Stages {
+		return workload == workloadDAG || s.Agents == nil && workload == "replay"
 	}
 	return (s.Agents != nil) == (workload == workloadTasks)
 }
@@ -44,6 +50,10 @@ func chooseOne(set *systems.Set, name, workload string) (systems.System, error) 
 }
 
 func unsuited(s *systems.System, workload string) error {
+	if s.Stages {
+		return fmt.Errorf("found %q with --workload %s, expected --workload %s: it is for jobs with stages", s.Name, workload,
+			workloadDAG)
+	}
 	if s.Agents != nil {
 		return fmt.Errorf("found %q with --workload %s, expected --workload tasks: it places tasks one by one",
 			s.Name, workload)

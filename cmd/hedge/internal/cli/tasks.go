@@ -65,7 +65,7 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 	t.gs.add(own)
 	t.pick.add(own)
 	fs.AddFlagSet(own)
-	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
+	fs.Lookup("workload").Usage = "window, e2e, replay, dag or tasks"
 }
 
 func taskFlagNames() []string {
