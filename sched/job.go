@@ -124,8 +124,8 @@ func (j *Job) Features() predict.Job {
 	return predict.Job{ID: j.original(), Attributes: j.Attributes, Submitted: j.Submitted}
 }
 
-// original names the job that this one is a part of, or itself.
-func (j *Job) original() string {
+// whole names the job that this one is a part of, or itself.
+func (j *Job) whole() string {
 	if j.PartOf != "" {
 		return j.PartOf
 	}
@@ -133,11 +133,11 @@ func (j *Job) original() string {
 }
 
 // Part is the job that some lost tasks of this one wait as, from 1 to Tasks of them: like it in all but its name, its
-// number of tasks and [Job].PartOf. It waits for no other job. Parts of a job are numbered by the cluster, which must
-// not give a number twice.
+// number of tasks and [Job].PartOf. Parts of a job are numbered by the cluster, which must not give a number twice.
 func (j *Job) Part(number, tasks int) *Job {
 	part := *j
-	part.ID, part.PartOf, part.Tasks, part.After = fmt.Sprintf("%s#%d", j.original(), number), j.original(), tasks, nil
+	part.ID, part.PartOf, part.Tasks = fmt.Sprintf("%s#%d", j.whole(), number), j.whole(), tasks
+	part.After = nil // the gang has started
 	return &part
 }
 

@@ -83,7 +83,7 @@ func (s *state) lose(j *tracked, e *Event, now time.Time) error {
 	switch {
 	case len(e.Nodes) == 0:
 		return bad(e, "a part without nodes")
-	case e.Job.PartOf != j.job.original():
+	case e.Job.PartOf != j.job.whole():
 		return bad(e, fmt.Sprintf("a part of job %q", short(e.Job.PartOf)))
 	case s.jobs[e.Job.ID] != nil:
 		return &JobError{Job: e.Job.ID, Field: "ID", Value: e.Job.ID, Err: ErrDuplicateJob}

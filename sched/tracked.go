@@ -138,13 +138,6 @@ func (j *tracked) places(of *NodeSet) []int32 {
 		return j.at
 	}
 	j.on = of
-	j.at = j.at[:0]
-	for _, nt := range j.nodes {
-		n, ok := of.Index(nt.Node)
-		if !ok {
-			n = -1
-		}
-		j.at = append(j.at, int32(n))
-	}
+	j.at = of.Indexes(j.at[:0], j.nodes)
 	return j.at
 }

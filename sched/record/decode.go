@@ -158,7 +158,7 @@ func usageField(s *sched.Snapshot) string {
 	for i := range s.Pending {
 		switch p := &s.Pending[i]; {
 		case p.Job.PartOf != "":
-			return fmt.Sprintf("pending[%d].job.part_of", i)
+			return fmt.Sprintf("pending[%d].job.of", i)
 		case p.Prediction.Usage != nil:
 			return fmt.Sprintf("pending[%d].prediction.usage", i)
 		case p.Attained != 0:
@@ -168,7 +168,7 @@ func usageField(s *sched.Snapshot) string {
 	for i := range s.Running {
 		switch r := &s.Running[i]; {
 		case r.Job.PartOf != "":
-			return fmt.Sprintf("running[%d].job.part_of", i)
+			return fmt.Sprintf("running[%d].job.of", i)
 		case r.Prediction.Usage != nil:
 			return fmt.Sprintf("running[%d].prediction.usage", i)
 		case r.Use != nil:

@@ -363,7 +363,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{`"cycle":"`, `"cycle":"soon`, "cycle"},
 		{`"cycle":"`, `"cycle":"-`, "cycle"},
 		{`"cycle":"`, `"cycle":7,"later":"`, "cycle"},
-		{`{"version":3,`, `{"version":3,"Version":3,`, "Version"},
+		{`{"version":3,`, `{"version":3,"Version":2,`, "Version"},
 		{`{"version":3,`, `{"version":3,"version":3,`, "version"},
 		{`{"version":3,`, `{"version":3,,`, ""},
 		{`"now":"2024-`, `"now":"yesterday-`, "now"},
@@ -563,6 +563,35 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
+// Jobs that are held back, and what jobs wait for, are written and read back. Version 2 did not have them.
+func TestStagesAreReadBack(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Pending(schedtest.Job("a", 1)).Build()
+	require.NoError(t, err)
+	held := schedtest.Job("b", 1)
+	job := held.Job()
+	job.After, job.Of = []string{"a", "0"}, "whole"
+	s.Held = []sched.Pending{{Job: job, Prediction: held.Prediction()}}
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	back, err := record.Unmarshal(data)
+	require.NoError(t, err)
+	require.Len(t, back.Held, 1)
+	assert.Equal(t, job.After, back.Held[0].Job.After)
+	assert.Equal(t, job.Of, back.Held[0].Job.Of)
+	assert.Equal(t, s.Held[0].Prediction.Point, back.Held[0].Prediction.Point)
+
+	_, err = record.Unmarshal([]byte(strings.Replace(string(data), `"version":3`, `"version":2`, 1)))
+	require.ErrorContains(t, err, "held")
+	s.Held = append(s.Held, s.Held[0])
+	_, err = record.Marshal(s)
+	require.ErrorContains(t, err, `held[1].job.id: inconsistent snapshot: "b" comes twice`)
+	s.Held = []sched.Pending{{Job: schedtest.Job("a", 1).Job()}}
+	require.ErrorIs(t, sched.CheckSnapshot(s), sched.ErrInvalidSnapshot)
+	without := strings.Replace(string(data), `,"held":[`, `,"hold":[`, 1)
+	_, err = record.Unmarshal([]byte(without))
+	require.Error(t, err)
+}
+
 // TestUsage: what is forecast and measured of usage is read as it was written, and is of no version before 3.
 func TestUsage(t *testing.T) {
 	half, one := dist.Distribution(mustPoint(t, 0.5)), dist.Distribution(mustPoint(t, 1))
@@ -605,35 +634,6 @@ func mustPoint(t *testing.T, x float64) dist.Point {
 	p, err := dist.NewPoint(x)
 	require.NoError(t, err)
 	return p
-}
-
-// Jobs that are held back, and what jobs wait for, are written and read back. Version 2 did not have them.
-func TestStagesAreReadBack(t *testing.T) {
-	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Pending(schedtest.Job("a", 1)).Build()
-	require.NoError(t, err)
-	held := schedtest.Job("b", 1)
-	job := held.Job()
-	job.After, job.Of = []string{"a", "0"}, "whole"
-	s.Held = []sched.Pending{{Job: job, Prediction: held.Prediction()}}
-	data, err := record.Marshal(s)
-	require.NoError(t, err)
-	back, err := record.Unmarshal(data)
-	require.NoError(t, err)
-	require.Len(t, back.Held, 1)
-	assert.Equal(t, job.After, back.Held[0].Job.After)
-	assert.Equal(t, job.Of, back.Held[0].Job.Of)
-	assert.Equal(t, s.Held[0].Prediction.Point, back.Held[0].Prediction.Point)
-
-	_, err = record.Unmarshal([]byte(strings.Replace(string(data), `"version":3`, `"version":2`, 1)))
-	require.ErrorContains(t, err, "held")
-	s.Held = append(s.Held, s.Held[0])
-	_, err = record.Marshal(s)
-	require.ErrorContains(t, err, `held[1].job.id: inconsistent snapshot: "b" comes twice`)
-	s.Held = []sched.Pending{{Job: schedtest.Job("a", 1).Job()}}
-	require.ErrorIs(t, sched.CheckSnapshot(s), sched.ErrInvalidSnapshot)
-	without := strings.Replace(string(data), `,"held":[`, `,"hold":[`, 1)
-	_, err = record.Unmarshal([]byte(without))
-	require.Error(t, err)
 }
 
 // TestNoFieldIsForgotten fails when a type that is written gains a field: write it too.

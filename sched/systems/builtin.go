@@ -211,25 +211,6 @@ func variant(name string) func(*Planning) (sched.Policy, error) {
 	}
 }
 
-// shared makes policies of a variant of DistSched.
-func shared(name string) func(*Planning) (sched.Policy, error) {
-	return func(p *Planning) (sched.Policy, error) {
-		c, err := distsched.Variant(name)
-		if err != nil {
-			return nil, err
-		}
-		c.Stopwatch = p.Stopwatch
-		if c.Estimate == distsched.Distributions && p.Risk > 0 {
-			c.MemoryRisk = p.Risk
-		}
-		policy, err := distsched.New(c)
-		if err != nil {
-			return nil, err
-		}
-		return policy, nil
-	}
-}
-
 // newKeep makes the policy of package keep.
 func newKeep(p *Planning) (sched.Policy, error) {
 	c, err := p.threeSigma("3sigma")
@@ -257,6 +238,25 @@ func (p *Planning) threeSigma(name string) (threesigma.Config, error) {
 	}
 	c.Options, c.Window, c.Slot, c.Stopwatch = p.Options, p.Window, p.Slot, p.Stopwatch
 	return c, nil
+}
+
+// shared makes policies of a variant of DistSched.
+func shared(name string) func(*Planning) (sched.Policy, error) {
+	return func(p *Planning) (sched.Policy, error) {
+		c, err := distsched.Variant(name)
+		if err != nil {
+			return nil, err
+		}
+		c.Stopwatch = p.Stopwatch
+		if c.Estimate == distsched.Distributions && p.Risk > 0 {
+			c.MemoryRisk = p.Risk
+		}
+		policy, err := distsched.New(c)
+		if err != nil {
+			return nil, err
+		}
+		return policy, nil
+	}
 }
 
 // plain makes policies that plan with nothing.

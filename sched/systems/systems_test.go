@@ -192,11 +192,11 @@ func TestDocumented(t *testing.T) {
 			}
 		}
 	}
-	table("Policies: gangs, in cycles",
-		func(s *systems.System) bool { return s.Policy != nil && !s.Stages && !s.Shares })
-	table("Policies for machines that tasks share", func(s *systems.System) bool { return s.Shares })
-	table("Agents: tasks, one by one (`--workload tasks`)",
-		func(s *systems.System) bool { return s.Agents != nil && !s.Stages })
+	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil && !s.Stages && !s.Shares })
+	table("Policies for machines that tasks share (`--workload shared`)", func(s *systems.System) bool { return s.Shares })
+	table("Agents: tasks, one by one (`--workload tasks`)", func(s *systems.System) bool {
+		return s.Agents != nil && !s.Stages
+	})
 	table("Systems for jobs with stages (`--workload dag`, beside the policies)",
 		func(s *systems.System) bool { return s.Stages })
 	const file = "../../docs/systems.md"

@@ -139,7 +139,7 @@ func New(s *sched.Snapshot, plan *sched.Plan, o Options) (*Explainer, error) {
 		job := s.Pending[i].Job
 		e.pending[job.ID] = i
 		e.most = max(e.most, job.Priority)
-		e.tasks = min(e.tasks+job.Tasks, maxNodes)
+		e.tasks = min(e.tasks+min(job.Tasks, maxNodes), maxNodes)
 	}
 	for i := range s.Running {
 		e.most = max(e.most, s.Running[i].Job.Priority)

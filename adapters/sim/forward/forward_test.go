@@ -19,14 +19,25 @@ import (
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/systems"
 )
 
 var background = context.Background()
 
+// policies are made anew for every run.
 var policies = map[string]func() (sched.Policy, error){
-	"fifo": func() (sched.Policy, error) { return baseline.NewFIFO(), nil },
-	"edf":  func() (sched.Policy, error) { return baseline.NewEDF(), nil },
-	"prio": func() (sched.Policy, error) { return baseline.NewPrio(), nil },
+	"fifo": named("fifo"), "edf": named("edf"), "prio": named("prio"),
+}
+
+// named makes policies of a name.
+func named(name string) func() (sched.Policy, error) {
+	return func() (sched.Policy, error) {
+		system, err := systems.Builtin().Find(name)
+		if err != nil {
+			return nil, err
+		}
+		return system.Policy(&systems.Planning{})
+	}
 }
 
 // jobs are random jobs that come within ten minutes.

@@ -9,19 +9,19 @@ import (
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
-// workloadShared is that of machines which tasks share.
-const workloadShared = "shared"
-
-// workloadDAG is the --workload of jobs with stages. Systems of gangs run it, and those made for it.
-const workloadDAG = "dag"
+// The workloads that need systems made for them.
+const (
+	workloadDAG    = "dag"    // of jobs with stages; systems of gangs run it, too
+	workloadShared = "shared" // on machines that tasks share
+)
 
 // suits tells whether a system schedules what a workload has: tasks one by one, or gangs, or stages, on machines that
 // they share or have to themselves.
 func suits(s *systems.System, workload string) bool {
-	if s.Shares || workload == workloadShared {
+	switch {
+	case s.Shares || workload == workloadShared:
 		return s.Shares && workload == workloadShared
-	}
-	if s.Stages {
+	case s.Stages:
 		return workload == workloadDAG || s.Agents == nil && workload == "replay"
 	}
 	return (s.Agents != nil) == (workload == workloadTasks)
