@@ -22,7 +22,7 @@ var ErrDuplicateJob = errors.New("sched: job id in use")
 var ErrTooLarge = errors.New("sched: the nodes cannot hold the gang")
 
 // JobError names the job, the field and the value that is refused. It wraps
-// a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge], [ErrUnknownResource] or [ErrParent].
+// a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge] or [ErrUnknownResource].
 type JobError struct {
 	Job   string
 	Field string

@@ -4,7 +4,8 @@
 //
 // It reuses package sim, and has the policy see the jobs, forecasts and times of the snapshot. It knows nothing of
 // what is not in a snapshot: jobs to come, nodes that will fail, and jobs that were told to stop and hold resources
-// still. Those it takes for stopped. It draws no randomness but from the seed.
+// still. Those it takes for stopped. Stages that wait for others ([sched.Snapshot.Held]) are shown to the policy, but
+// do not run: what they will take is not foreseen. It draws no randomness but from the seed.
 package forward
 
 import (
@@ -223,7 +224,7 @@ func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run ui
 // own.
 func simJob(j *sched.Job, id string, work time.Duration) sim.Job {
 	plain := *j
-	plain.ID, plain.Utility, plain.Deadline = id, nil, 0
+	plain.ID, plain.Utility, plain.Deadline, plain.After = id, nil, 0, nil
 	return sim.Job{Job: plain, Work: sim.Runtime(work)}
 }
 

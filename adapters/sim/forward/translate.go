@@ -74,7 +74,8 @@ func (t *translator) find(id string) (i int, seen bool) {
 // show is the snapshot for the policy.
 func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *sched.Snapshot {
 	real := func(at time.Time) time.Time { return t.snap.Now.Add(at.Sub(t.began)) }
-	out := &sched.Snapshot{Now: t.snap.Now.Add(passed), Cycle: t.snap.Cycle, Nodes: s.Nodes, Free: s.Free}
+	out := &sched.Snapshot{Now: t.snap.Now.Add(passed), Cycle: t.snap.Cycle, Nodes: s.Nodes, Free: s.Free,
+		Held: t.snap.Held}
 	if first {
 		placer := place.NewPlacer(s)
 		for i := range t.jobs {
