@@ -44,6 +44,7 @@ const (
 	Starts  State = "starts"  // the plan starts it now
 	Runs    State = "running"
 	Stops   State = "stops" // it runs, and the plan preempts it
+	Held    State = "held"  // it waits for other jobs to finish, which are in Ahead
 )
 
 // Explanation is why a job waits. Amounts of room are those that the plan leaves: running jobs that it preempts hold
@@ -196,6 +197,8 @@ func (e *Explainer) Explain(ctx context.Context, id string) (*Explanation, error
 		Short: []Shortage{}, Remedies: []Remedy{}}
 	i, waits := e.pending[id]
 	switch {
+	case !waits && e.holds(x):
+		return x, nil
 	case !waits:
 		return x, e.running(x, &d)
 	case d.Kind == sched.Start:
@@ -212,6 +215,29 @@ func (e *Explainer) Explain(ctx context.Context, id string) (*Explanation, error
 	x.Short = e.short(x, j)
 	err := e.remedies(ctx, x, j)
 	return x, err
+}
+
+// holds explains a job that waits for others to finish. It tells whether it is one.
+func (e *Explainer) holds(x *Explanation) bool {
+	for i := range e.snap.Held {
+		if job := e.snap.Held[i].Job; job.ID == x.Job {
+			x.State, x.Reason = Held, sched.Reason{Probability: sched.UnknownProbability}
+			for _, id := range job.After {
+				if e.known(id) {
+					x.Ahead = append(x.Ahead, id)
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// known tells whether a job waits, runs or is held.
+func (e *Explainer) known(id string) bool {
+	_, waits := e.pending[id]
+	return waits || slices.ContainsFunc(e.snap.Running, func(r sched.Running) bool { return r.Job.ID == id }) ||
+		slices.ContainsFunc(e.snap.Held, func(p sched.Pending) bool { return p.Job.ID == id })
 }
 
 // running explains a job that runs.

@@ -126,6 +126,9 @@ func newWorld(s *sched.Snapshot) *world {
 	for i := range s.Pending {
 		w.wait(&s.Pending[i])
 	}
+	for i := range s.Held {
+		w.wait(&s.Held[i])
+	}
 	return w
 }
 
@@ -185,12 +188,12 @@ func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run ui
 			if w.snap.Nodes.Slowed(j.Job, j.run.Nodes) {
 				stretch = j.SlowdownOrOne()
 			}
-			jobs = append(jobs, simJob(j.Job, j.ID, duration(rest.Seconds()/stretch)))
+			jobs = append(jobs, simJob(j.Job, j.ID, duration(rest.Seconds()/stretch), nil))
 			if !j.Checkpoint && len(j.ID)+len(again) <= sched.MaxName {
-				jobs = append(jobs, simJob(j.Job, j.ID+again, whole))
+				jobs = append(jobs, simJob(j.Job, j.ID+again, whole, nil))
 			}
 		default:
-			next := simJob(j.Job, j.ID, whole)
+			next := simJob(j.Job, j.ID, whole, w.parents(j))
 			next.Arrive = j.comes
 			jobs = append(jobs, next)
 		}
@@ -219,11 +222,19 @@ func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run ui
 	return f, nil
 }
 
-// simJob is a job as the simulator has it: all come at once, and none has a deadline, which the policy sees of its
-// own.
-func simJob(j *sched.Job, id string, work time.Duration) sim.Job {
+// parents are the jobs that one waits for, of those that are simulated. A running one that is preempted and begins anew
+// is another job to the simulator; those that wait for it then never start.
+func (w *world) parents(j *job) []string {
+	return slices.DeleteFunc(slices.Clone(j.After), func(id string) bool {
+		i, known := w.at[id]
+		return !known || w.jobs[i].off || w.jobs[i].comes > j.comes
+	})
+}
+
+// simJob is a job as the simulator has it: all come at once, and none has a deadline, which the policy sees of its own.
+func simJob(j *sched.Job, id string, work time.Duration, after []string) sim.Job {
 	plain := *j
-	plain.ID, plain.Utility, plain.Deadline = id, nil, 0
+	plain.ID, plain.Utility, plain.Deadline, plain.Of, plain.After = id, nil, 0, "", after
 	return sim.Job{Job: plain, Work: sim.Runtime(work)}
 }
 
