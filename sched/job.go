@@ -22,7 +22,7 @@ var ErrDuplicateJob = errors.New("sched: job id in use")
 var ErrTooLarge = errors.New("sched: the nodes cannot hold the gang")
 
 // JobError names the job, the field and the value that is refused. It wraps
-// a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge], [ErrUnknownResource] or [ErrParent].
+// a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge] or [ErrUnknownResource].
 type JobError struct {
 	Job   string
 	Field string
@@ -52,6 +52,8 @@ func (j *Job) Validate() error {
 		return bad("ID", `""`)
 	case len(j.ID) > MaxName:
 		return bad("ID", tooLong(j.ID))
+	case len(j.PartOf) > MaxName:
+		return bad("PartOf", tooLong(j.PartOf))
 	case j.Tasks < 1 || j.Tasks > maxTasks:
 		return bad("Tasks", j.Tasks)
 	case j.Slowdown != 0 && !(j.Slowdown >= 1) || math.IsInf(j.Slowdown, 0):
@@ -119,7 +121,24 @@ func (j *Job) SlowdownOrOne() float64 { return max(1, j.Slowdown) }
 
 // Features are what a predictor may know of the job.
 func (j *Job) Features() predict.Job {
-	return predict.Job{ID: j.ID, Attributes: j.Attributes, Submitted: j.Submitted}
+	return predict.Job{ID: j.whole(), Attributes: j.Attributes, Submitted: j.Submitted}
+}
+
+// whole names the job that this one is a part of, or itself.
+func (j *Job) whole() string {
+	if j.PartOf != "" {
+		return j.PartOf
+	}
+	return j.ID
+}
+
+// Part is the job that some lost tasks of this one wait as, from 1 to Tasks of them: like it in all but its name, its
+// number of tasks and [Job].PartOf. Parts of a job are numbered by the cluster, which must not give a number twice.
+func (j *Job) Part(number, tasks int) *Job {
+	part := *j
+	part.ID, part.PartOf, part.Tasks = fmt.Sprintf("%s#%d", j.whole(), number), j.whole(), tasks
+	part.After = nil // the gang has started
+	return &part
 }
 
 // String names the decision as logs give it.
@@ -158,7 +177,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 var eventNames = [...]string{
 	NodeUp: "node-up", NodeDown: "node-down", Submitted: "submitted", Started: "started",
 	StartFailed: "start-failed", Preempted: "preempted", Finished: "finished", Withdrawn: "withdrawn",
-	PreemptFailed: "preempt-failed", Stopping: "stopping",
+	PreemptFailed: "preempt-failed", Stopping: "stopping", Measured: "measured",
 }
 
 // String names the event as logs give it.

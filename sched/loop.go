@@ -103,8 +103,8 @@ type Cycle struct {
 	// jobs whose id a pending or running job has ([ErrDuplicateJob]; that job goes on as though
 	// nothing had been submitted, and once it is finished or withdrawn the id is free again) and,
 	// under [WithFixedCluster], jobs that the cluster cannot hold ([ErrTooLarge], [ErrUnknownResource]).
-	// A rejected job is forgotten; nothing more is said of it. Among them are jobs that wait for one that is not there or
-	// was withdrawn or rejected ([ErrParent]), and jobs that wait for each other in a circle ([ErrInvalidJob]).
+	// A rejected job is forgotten; nothing more is said of it. Among them are jobs that wait for one that is not there, or
+	// was withdrawn or rejected, and jobs that wait for each other in a circle; the error's Field is After.
 	Rejected []Rejection
 	// Unplaceable are jobs that the present nodes could not hold even if they were empty, for the same
 	// reasons. They wait for nodes that may yet come. Each is told once: in the cycle in
@@ -327,13 +327,18 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 	l.forecast(learnt && l.fresh)
 }
 
-// learn teaches the predictor the runtime of a job that has finished.
+// learn teaches the predictor the runtime of a job that has finished, and what it used. A part of a job teaches
+// nothing: its gang has told how long such tasks run.
 func (l *Loop) learn(j *tracked, e *Event) error {
+	if j.job.PartOf != "" {
+		return nil
+	}
 	ran, err := j.ran(e)
 	if err != nil {
 		return err
 	}
-	err = l.predictor.Observe(predict.Observation{Job: j.job.Features(), Runtime: j.fullSpeed(ran) + j.done.Seconds()})
+	err = l.predictor.Observe(predict.Observation{Job: j.job.Features(), Used: e.Used,
+		Runtime: j.fullSpeed(ran) + j.done.Seconds()})
 	if err != nil {
 		return fmt.Errorf("%w: job %q: %w", ErrBadEvent, e.ID, err)
 	}

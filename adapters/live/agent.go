@@ -62,7 +62,7 @@ func RunAgent(ctx context.Context, c AgentConfig) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	w.fetch = func(ctx context.Context, id int32) (*pb.Job, error) { return w.job(ctx, conn, id) }
 	w.wg.Add(1)
 	go func() {

@@ -30,7 +30,7 @@ func (h *host) connect(ctx context.Context, place int, secure *tls.Config, limit
 			h.fail(err)
 			return
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		for failures := 0; ctx.Err() == nil; {
 			began := h.now()
 			err := h.session(ctx, conn, place, c)

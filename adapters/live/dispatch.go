@@ -82,7 +82,7 @@ func RunDispatch(ctx context.Context, c DispatchConfig) error {
 		agents: map[string]*stream{}, begun: make(chan struct{})}
 	parts, err := d.open()
 	for _, p := range parts {
-		defer p.log.Close()
+		defer func() { _ = p.log.Close() }()
 	}
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()    // what stays is in the temporary folder
 	newSystem := func() (*live.System, error) { // each process makes its own
 		s, err := kairos.New(kairos.Config{Workers: 2, Slots: 1, Queue: 2, Quantum: time.Second,
 			Interval: 10 * time.Millisecond})
@@ -76,7 +76,7 @@ func submit(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	err = client.Submit(ctx, live.Job{Name: "first", Tasks: 1, Command: live.Command{Args: []string{"hello"}}})
 	if err != nil {
 		return err

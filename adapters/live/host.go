@@ -234,19 +234,6 @@ func (h *host) learn(lives []uint32) {
 	}
 }
 
-// held is what all parts here keep.
-func (h *host) held() int {
-	n := 0
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	for at := range h.parts {
-		if at != registrarAt {
-			n += h.system.held(at)
-		}
-	}
-	return n
-}
-
 // forgetLives is for another fleet, where all begins again.
 func (h *host) forgetLives() {
 	h.mu.Lock()

@@ -86,6 +86,8 @@ type site struct {
 	dir     string
 	address string
 	secure  func(who string) *tls.Config
+	// lostAfter is long enough for a busy machine.
+	lostAfter time.Duration
 }
 
 func newSite(t *testing.T) *site {
@@ -93,7 +95,8 @@ func newSite(t *testing.T) *site {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close())
-	return &site{t: t, dir: t.TempDir(), address: l.Addr().String(), secure: func(string) *tls.Config { return nil }}
+	return &site{t: t, dir: t.TempDir(), address: l.Addr().String(), lostAfter: 20 * time.Second,
+		secure: func(string) *tls.Config { return nil }}
 }
 
 // running is something that runs until it is ended.
@@ -131,7 +134,7 @@ func (s *site) dispatch(workers int) *running {
 	l, err := net.Listen("tcp", s.address)
 	require.NoError(s.t, err)
 	c := live.DispatchConfig{System: system, Fleet: fleet, Dir: s.dir, Listener: l, TLS: s.secure("dispatch"),
-		LostAfter: 200 * time.Millisecond, Resend: 50 * time.Millisecond}
+		LostAfter: s.lostAfter, Resend: 50 * time.Millisecond}
 	c.Log = slog.New(slog.NewTextHandler(s.t.Output(), nil))
 	return start(func(ctx context.Context) error { return live.RunDispatch(ctx, c) })
 }
@@ -201,6 +204,7 @@ func TestTasksSurviveTheirSchedulersRestart(t *testing.T) {
 // The tasks of an agent that ends run on another, which then has its worker too; a third agent takes it over.
 func TestALostWorkersTasksRunElsewhere(t *testing.T) {
 	ctx, s, e, other := limited(t), newSite(t), &functions{}, &functions{}
+	s.lostAfter = 200 * time.Millisecond
 	d, a, b, client := s.dispatch(2), s.agent("a", 2, e), s.agent("b", 2, other), s.client()
 	require.Eventually(t, func() bool { _, n, err := client.Census(ctx); return err == nil && n == 2 }, 20*time.Second,
 		5*time.Millisecond)

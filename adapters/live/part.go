@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -50,7 +49,6 @@ type part struct {
 	replies []func()
 	tasks   map[agent.Task]*run
 	deeds   []deed // what the executor shall do
-	running atomic.Int32
 	err     error
 
 	stop context.CancelFunc

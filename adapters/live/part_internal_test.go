@@ -127,7 +127,7 @@ func (c *central) state() map[string]any {
 		links[peer] = append([]agent.Envelope[[]byte](nil), l.Outstanding()...)
 	}
 	return map[string]any{"now": c.part.now, "timers": append(timers(nil), c.part.timers...), "seq": c.part.seq,
-		"links": links, "views": c.part.views, "held": c.part.host.system.held(centralWorkers)}
+		"links": links, "views": c.part.views, "held": c.part.host.system.parts.Held(centralWorkers)}
 }
 
 // A part that is made of its journal, at any time, is the part that wrote it, and goes on as that does.

@@ -51,12 +51,6 @@ func (s *System) step(at agent.Addr, now time.Duration, in *agent.Input[[]byte],
 	s.parts.Step(at, now, in, out)
 }
 
-func (s *System) held(at agent.Addr) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.parts.Held(at)
-}
-
 // binary is a system whose messages are bytes. It is given only what its codec reads.
 type binary[M any] struct {
 	agent.System[M]

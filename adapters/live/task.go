@@ -96,11 +96,9 @@ func (p *part) execute(d deed) {
 	if d.do == agent.Launch {
 		ctx, cancel := context.WithCancel(context.Background())
 		r.cancel = cancel
-		p.running.Add(1)
 		p.host.wg.Add(1)
 		go func() {
 			defer p.host.wg.Done()
-			defer p.running.Add(-1)
 			defer cancel()
 			r.err = p.host.attempt(ctx, p.at, r)
 			p.box.put(item{ended: r})

@@ -22,7 +22,7 @@ func TestBadFrames(t *testing.T) {
 	d, client := s.dispatch(2), s.client()
 	conn, err := grpc.NewClient(s.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	require.NoError(t, client.Submit(ctx, job("a", 1, "1ms"))) // it is there
 	greet := func(h *pb.Hello) *pb.Frame {
 		h.System = "kairos, 2-2"
@@ -80,7 +80,7 @@ func TestParameters(t *testing.T) {
 	system, fleet := s.system("kairos", 2)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	for name, change := range map[string]func(*live.DispatchConfig){
 		"no system":   func(c *live.DispatchConfig) { c.System = nil },
 		"no listener": func(c *live.DispatchConfig) { c.Listener = nil },

@@ -41,8 +41,9 @@ func main() {
 	flag.Parse()
 	loopback.Main(func() (*live.System, error) { return alive(o) })
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o, os.Stdout); err != nil {
+	err := run(ctx, o, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "eagle:", err)
 		os.Exit(1)
 	}
@@ -98,7 +99,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		if o.dir, err = os.MkdirTemp("", "eagle-*"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(o.dir)
+		defer func() { _ = os.RemoveAll(o.dir) }() // what stays is in the temporary folder
 	}
 	fleet, err := loopback.Start(loopback.Config{Dir: o.dir, Dispatches: 2, Agents: workers, LostAfter: 10 * time.Second})
 	if err != nil {

@@ -101,7 +101,7 @@ func TestNomad(t *testing.T) {
 
 	client, err := live.Dial(fleet, nil)
 	require.NoError(t, err)
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	require.Eventually(t, func() bool {
 		workers, present, err := client.Census(ctx)
 		return err == nil && workers == 2 && present == 2

@@ -44,8 +44,9 @@ func main() {
 	o.speed = time.Duration(*speed)
 	loopback.Main(func() (*live.System, error) { return alive(o) })
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o, os.Stdout); err != nil {
+	err := run(ctx, o, os.Stdout)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "kairos:", err)
 		os.Exit(1)
 	}
@@ -92,7 +93,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 		if o.dir, err = os.MkdirTemp("", "kairos-*"); err != nil {
 			return err
 		}
-		defer os.RemoveAll(o.dir)
+		defer func() { _ = os.RemoveAll(o.dir) }() // what stays is in the temporary folder
 	}
 	fleet, err := loopback.Start(loopback.Config{Dir: o.dir, Dispatches: 1, Agents: testbed.Nodes,
 		LostAfter: 10 * time.Second, Task: o.task})

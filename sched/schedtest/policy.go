@@ -16,6 +16,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/place"
+	"github.com/hedgesched/hedge/sched/usage"
 )
 
 // trials is the number of random snapshots that each property is tried on.
@@ -50,7 +51,7 @@ func Random(rng *rand.Rand) (*sched.Snapshot, error) {
 	packed := rng.IntN(2) == 0
 	if packed {
 		for i := range nodes {
-			nodes[i].Capacity = sched.Resources{"cpu": float64(int(4) << rng.IntN(3)), "mem": 32}
+			nodes[i].Capacity = sched.Resources{usage.CPU: float64(int(4) << rng.IntN(3)), usage.Memory: 32}
 		}
 	}
 	set, err := sched.NewNodeSet(nodes)
@@ -91,7 +92,7 @@ func Random(rng *rand.Rand) (*sched.Snapshot, error) {
 func randomJob(rng *rand.Rand, id string, packed bool) *JobBuilder {
 	b := Job(id, 1+rng.IntN(6)).Submitted(float64(rng.IntN(1000)))
 	if packed {
-		b.Demand(sched.Resources{"cpu": float64(1+rng.IntN(8)) / 2, "mem": float64(rng.IntN(16))})
+		b.Demand(sched.Resources{usage.CPU: float64(1+rng.IntN(8)) / 2, usage.Memory: float64(rng.IntN(16))})
 	}
 	if rng.IntN(2) == 0 {
 		b.Priority(1).Deadline(float64(1000 + rng.IntN(2000)))

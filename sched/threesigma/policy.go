@@ -48,7 +48,8 @@ func New(cfg Config) (*Policy, error) {
 		return nil, err
 	}
 	return &Policy{
-		cfg: cfg, rests: paths.Rests{Point: cfg.Point}, period: UnknownCycle, jobs: map[string]*known{}, held: map[string]*held{},
+		cfg: cfg, rests: paths.Rests{Point: cfg.Point}, period: UnknownCycle,
+		jobs: map[string]*known{}, held: map[string]*held{},
 		calibrator: newCalibrator(), told: map[string]telling{},
 	}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
@@ -197,9 +198,12 @@ func TestFreeAddsUp(t *testing.T) {
 		if last := s.Nodes.Len() - 1; last > 0 {
 			texts = append(texts, fmt.Sprintf("drain n%d", last))
 		}
+		s.Others = make([]usage.Level, s.Nodes.Len())
+		s.Others[0].CPU = 1
 		changed, err := apply(t, s, texts...)
 		require.NoError(t, err)
 		require.NoError(t, sched.CheckSnapshot(changed))
+		require.InDelta(t, 1, changed.Others[0].CPU, 0)
 		placer := place.NewPlacer(&sched.Snapshot{Nodes: changed.Nodes, Free: changed.Nodes.Capacity()})
 		for i := range changed.Running {
 			r := &changed.Running[i]

@@ -160,7 +160,11 @@ func (e *Explainer) occupy() {
 		d := &e.plan.Decisions[i]
 		e.decided[d.Job] = i
 		if d.Kind == sched.Preempt {
-			placer.Release(&e.snap.Running[running[d.Job]])
+			r := e.snap.Running[running[d.Job]]
+			if len(d.Nodes) > 0 { // some of its tasks alone
+				r.Nodes = d.Nodes
+			}
+			placer.Release(&r)
 		}
 	}
 	for i := range e.plan.Decisions {
@@ -249,7 +253,7 @@ func (e *Explainer) running(x *Explanation, d *sched.Decision) error {
 		}
 		span, _ := ending(r, e.snap.Now)
 		x.State, x.Ends = Runs, &span
-		if d.Kind == sched.Preempt {
+		if d.Kind == sched.Preempt && len(d.Nodes) == 0 {
 			x.State = Stops
 		} else {
 			x.Reason = sched.Reason{Probability: sched.UnknownProbability}

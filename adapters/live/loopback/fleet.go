@@ -58,7 +58,7 @@ func Start(c Config) (*Fleet, error) {
 		listeners = append(listeners, l)
 	}
 	for _, l := range listeners { // all are different
-		l.Close()
+		_ = l.Close() // it was for the address
 	}
 	if err := f.run(); err != nil {
 		f.Stop()
@@ -193,7 +193,7 @@ func (f *Fleet) Ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	for {
 		workers, present, err := client.Census(ctx)
 		if err != nil {

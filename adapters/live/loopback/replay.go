@@ -22,7 +22,7 @@ func (f *Fleet) Replay(ctx context.Context, w *agents.Workload, cutoff time.Dura
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	began := time.Now()
 	for i := range w.Jobs {
 		j := &w.Jobs[i]

@@ -17,13 +17,13 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // what stays is in the temporary folder
 	e, err := process.New(dir)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer e.Close()
+	defer func() { _ = e.Close() }()
 	r, err := e.Start(live.Attempt{Job: "a", Command: live.Command{Args: []string{"/bin/sh", "-c", "echo $HEDGE_JOB"}}})
 	if err != nil {
 		fmt.Println(err)

@@ -70,7 +70,7 @@ func (e *Executor) Start(a live.Attempt) (live.Running, error) {
 		"HEDGE_WORKER="+strconv.Itoa(int(a.Worker)), mark+"="+e.dir)
 	g := &group{of: e, cmd: cmd, out: out.Name()}
 	if err := e.start(g); err != nil {
-		os.Remove(g.out)
+		_ = os.Remove(g.out) // an empty file may stay
 		return nil, fmt.Errorf("%w: job %s: %w", ErrStart, a.Job, err)
 	}
 	return g, nil
@@ -155,7 +155,7 @@ func (g *group) Wait() error {
 			g.err = fmt.Errorf("%w: %w, see %s", ErrFailed, err, g.out)
 			return
 		}
-		os.Remove(g.out)
+		_ = os.Remove(g.out) // nobody needs it
 	})
 	return g.err
 }

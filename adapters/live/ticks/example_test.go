@@ -15,7 +15,7 @@ func ExamplePublish() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // what stays is in the temporary folder
 	for range 2 {
 		ticks.Work(3*time.Millisecond, time.Millisecond, time.Now, time.Sleep)
 		if err := ticks.Publish(dir, "job", 7); err != nil {

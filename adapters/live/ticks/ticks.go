@@ -37,7 +37,7 @@ func Publish(dir, job string, task int) error {
 	if err != nil {
 		return fmt.Errorf("ticks: %w", err)
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }() // what stays begins with a dot
 	_, err = fmt.Fprintln(f, os.Getpid())
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("ticks: %w", err)

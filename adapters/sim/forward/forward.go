@@ -4,7 +4,8 @@
 //
 // It reuses package sim, and has the policy see the jobs, forecasts and times of the snapshot. It knows nothing of
 // what is not in a snapshot: jobs to come, nodes that will fail, and jobs that were told to stop and hold resources
-// still. Those it takes for stopped. It draws no randomness but from the seed.
+// still. Those it takes for stopped. Of what tasks use it knows nothing either. It draws no randomness but from the
+// seed.
 package forward
 
 import (
@@ -149,19 +150,26 @@ func take(nodes *sched.NodeSet, room *place.Placer, r *sched.Running) bool {
 	if err != nil {
 		return false
 	}
-	tasks := 0
 	for _, nt := range r.Nodes {
 		n, ok := nodes.Index(nt.Node)
 		if !ok || !r.Job.Required.Matches(nodes.Node(n).Labels) || room.Fits(demand, []int32{int32(n)}) < nt.Tasks {
 			return false
 		}
-		tasks += nt.Tasks
 	}
-	if tasks != r.Job.Tasks || r.Job.Validate() != nil {
+	if tasks := tasksOf(r); tasks < 1 || tasks > r.Job.Tasks || r.Job.Validate() != nil {
 		return false
 	}
 	room.Take(r.Nodes, demand)
 	return true
+}
+
+// tasksOf is how many tasks of a running job run.
+func tasksOf(r *sched.Running) int {
+	tasks := 0
+	for _, nt := range r.Nodes {
+		tasks += nt.Tasks
+	}
+	return tasks
 }
 
 // future is what became of the jobs in one run, in seconds from now; +Inf is later than the horizon, or never.
@@ -188,7 +196,9 @@ func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run ui
 			if w.snap.Nodes.Slowed(j.Job, j.run.Nodes) {
 				stretch = j.SlowdownOrOne()
 			}
-			jobs = append(jobs, simJob(j.Job, j.ID, duration(rest.Seconds()/stretch), nil))
+			there := simJob(j.Job, j.ID, duration(rest.Seconds()/stretch), nil)
+			there.Tasks = tasksOf(j.run) // some may have been lost
+			jobs = append(jobs, there)
 			if !j.Checkpoint && len(j.ID)+len(again) <= sched.MaxName {
 				jobs = append(jobs, simJob(j.Job, j.ID+again, whole, nil))
 			}

@@ -66,6 +66,8 @@ jobs; those that predict have learnt from the log before the window and go on le
 
 The policies:
 ` + explained(s.Systems.List(), "window") + `
+For machines that tasks share, where CPU is shared in time and memory is not:
+` + explained(s.Systems.List(), workloadShared) + `
 With --workload tasks every task is placed by itself, by systems made of messages:
 ` + explained(s.Systems.List(), workloadTasks) + `
 The same flags and seeds give the same numbers on any machine, but for measured times.`,

@@ -96,7 +96,7 @@ HEDGE_JOB. It may run more than once, when its agent is lost: it should publish 
 			if err != nil {
 				return err
 			}
-			defer client.Close()
+			defer func() { _ = client.Close() }()
 			if err := client.Submit(cmd.Context(), j); err != nil || !wait {
 				return failed(err)
 			}
@@ -130,7 +130,7 @@ func newStatus(s *Host) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer client.Close()
+			defer func() { _ = client.Close() }()
 			return tellStatus(cmd, s, client, args[0], wait, asJSON)
 		},
 	}
