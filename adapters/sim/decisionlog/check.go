@@ -45,10 +45,10 @@ type Report struct {
 
 // Check reads a log and verifies it: times never fall; each job is submitted once, starts only while it
 // waits and after the jobs that it waits for have finished, finishes and is preempted only while it runs, and ends in
-// finish or drop; gangs start whole, on known nodes that the job may use, none of which ever holds more than it offers; runs last exactly the runtime,
-// times the slow-down off preferred nodes; what nodes offer agrees with itself; and there were as many cycles
-// as the events tell of. It stops at the first fault, a [*LineError]. Every figure of the report is derived
-// from the events alone, but for the cycles' and the solver's, which only the end line has.
+// finish or drop; gangs start whole, on known nodes that the job may use, none of which ever holds more than it offers;
+// runs last exactly the runtime, times the slow-down off preferred nodes; what nodes offer agrees with itself; and
+// there were as many cycles as the events tell of. It stops at the first fault, a [*LineError]. Every figure of the
+// report is derived from the events alone, but for the cycles' and the solver's, which only the end line has.
 func Check(r io.Reader, opts *Options) (*Report, error) {
 	if opts == nil {
 		opts = &Options{}

@@ -100,6 +100,7 @@ func (b *builder) simJob(d *draft) (sim.Job, error) {
 		Job: sched.Job{
 			ID: d.job.ID, Tasks: d.nodes, Attributes: attributes(d.job), Submitted: sim.Epoch().Add(d.arrive),
 			After: d.job.After, Of: d.job.Of,
+			Requested: d.requested(),
 		},
 		Arrive: d.arrive, Work: sim.Runtime(d.runtime),
 	}

@@ -198,6 +198,14 @@ func (d *draft) tasks() int {
 	return sum
 }
 
+// requested is the time that the log's user asked for, scaled as the runtime was; 0 if unknown.
+func (d *draft) requested() time.Duration {
+	if d.runtime == d.job.Runtime || d.job.Runtime <= 0 {
+		return d.job.Requested
+	}
+	return time.Duration(float64(d.job.Requested) * (float64(d.runtime) / float64(d.job.Runtime)))
+}
+
 type builder struct {
 	spec    Spec
 	jobs    []trace.Job       // by submission

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -20,6 +21,10 @@ type simulation struct {
 func (f *simulation) add(cmd *cobra.Command, s *Host) {
 	f.workloadFlags.add(cmd, s)
 	f.outputs.add(cmd)
+	cmd.Flags().StringVar(&f.spec.SnapshotDir, "snapshots", "",
+		"directory for every cycle's snapshot, POLICY-SEED-CYCLE.json.gz each; see hedge when")
+	cmd.Flags().BoolVar(&f.spec.Estimates, "estimates", false,
+		"estimate in every cycle when pending jobs start, and compare with what came true")
 	cmd.Flags().DurationVar(&f.spec.ReportCycle, "report-cycle", -1,
 		"simulated time of the cycle whose plans the report draws: the first not before it")
 	cmd.Flags().Lookup("report-cycle").DefValue = "each policy's with the most planned starts"
@@ -51,7 +56,7 @@ func (f *simulation) checkReport(cmd *cobra.Command) error {
 	case f.report == "":
 		return fmt.Errorf("--report-cycle: found %v without --report, expected both", at)
 	}
-	return f.outputs.check()
+	return errors.Join(f.outputs.check(), outputDirectory("--snapshots", f.spec.SnapshotDir))
 }
 
 func newCompare(s *Host) *cobra.Command {

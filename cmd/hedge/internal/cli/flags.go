@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
+	"github.com/hedgesched/hedge/sched/backfill"
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
@@ -77,6 +78,11 @@ func (f *workloadFlags) finish() error {
 	}
 	if err := f.parsePolicies(); err != nil {
 		return err
+	}
+	if e := f.flags.Lookup("estimate"); e != nil && e.Changed {
+		if s.Estimate, err = backfill.ParseEstimate(e.Value.String()); err != nil {
+			return fmt.Errorf("--estimate: found %q, expected requested, forecast, or quantile:Q with 0 < Q < 1", e.Value)
+		}
 	}
 	f.follow()
 	if err := f.check(); err != nil {
