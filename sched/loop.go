@@ -327,13 +327,18 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 	l.forecast(learnt && l.fresh)
 }
 
-// learn teaches the predictor the runtime of a job that has finished.
+// learn teaches the predictor the runtime of a job that has finished, and what it used. A part of a job teaches
+// nothing: its gang has told how long such tasks run.
 func (l *Loop) learn(j *tracked, e *Event) error {
+	if j.job.PartOf != "" {
+		return nil
+	}
 	ran, err := j.ran(e)
 	if err != nil {
 		return err
 	}
-	err = l.predictor.Observe(predict.Observation{Job: j.job.Features(), Runtime: j.fullSpeed(ran) + j.done.Seconds()})
+	err = l.predictor.Observe(predict.Observation{Job: j.job.Features(), Used: e.Used,
+		Runtime: j.fullSpeed(ran) + j.done.Seconds()})
 	if err != nil {
 		return fmt.Errorf("%w: job %q: %w", ErrBadEvent, e.ID, err)
 	}

@@ -59,6 +59,7 @@ func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
 	if e.Kind == Preempted || e.Done != 0 {
 		j.keep(e, now)
 	}
+	j.lost(e, j.use)
 	j.move(time.Time{}, nil)
 	j.phase, j.slowed, j.dated = pending, false, false
 	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {
@@ -155,7 +156,7 @@ func (s *state) enterPending(j *tracked) {
 
 func enter(to *list[Pending], j *tracked) {
 	i, _ := findWaiting(to, j)
-	to.insert(i, Pending{Job: j.job, Prediction: j.prediction})
+	to.insert(i, Pending{Job: j.job, Prediction: j.prediction, Attained: j.attained})
 }
 
 // enterRunning lists the job; what it holds is the caller's to see to.
@@ -169,10 +170,14 @@ func (s *state) enterRunning(j *tracked, as phase, since time.Time, nodes []Node
 // move notes where the job's tasks are.
 func (j *tracked) move(since time.Time, nodes []NodeTasks) {
 	j.started, j.nodes, j.on = since, nodes, nil
+	if len(nodes) == 0 {
+		j.leaving, j.use = nil, nil
+	}
 }
 
 func (j *tracked) asRunning() Running {
-	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed, held: j}
+	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed,
+		Use: j.use, held: j}
 }
 
 func findWaiting(in *list[Pending], j *tracked) (int, bool) {

@@ -24,6 +24,7 @@ import (
 	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/utility"
 )
@@ -227,7 +228,7 @@ func odd(t testing.TB) *sched.Snapshot {
 		Now: time.Date(2024, 2, 29, 23, 59, 59, 999999999, zone), Cycle: 90*time.Second + 1, Nodes: set,
 		Free: []float64{math.Copysign(0, -1), -1e-17, 0.30000000000000004, 1, 0, 0, 0, 0, 0},
 		Pending: []sched.Pending{
-			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1,
+			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1, Requested: 1<<62 + 1,
 				Slowdown: 1.0000000000000002, Checkpoint: true,
 				Required: none, Preferred: sched.NodesWith("gpu").And(sched.NodesWith("rack", "r2", "r1")), Utility: u},
 				Prediction: predict.Prediction{Dist: shared, Point: 1e-320,
@@ -591,20 +592,67 @@ func TestStagesAreReadBack(t *testing.T) {
 	require.Error(t, err)
 }
 
+// TestUsage: what is forecast and measured of usage is read as it was written, and is of no version before 3.
+func TestUsage(t *testing.T) {
+	half, one := dist.Distribution(mustPoint(t, 0.5)), dist.Distribution(mustPoint(t, 1))
+	forecast := predict.NewUsage(map[predict.Quantity]predict.Prediction{
+		predict.CPU: {Dist: half, Point: 0.5, Samples: 3}, predict.CPUTime: {Dist: one, Point: 1}})
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Running(schedtest.Job("r", 1), 0, "n0").
+		Pending(schedtest.Job("p", 2)).Build()
+	require.NoError(t, err)
+	plain, err := record.Marshal(s)
+	require.NoError(t, err)
+	s.Pending[0].Job = s.Running[0].Job.Part(1, 1)
+	s.Pending[0].Attained, s.Pending[0].Prediction.Usage = 0.1, forecast
+	level := usage.Level{CPU: 0.1, Memory: 1 << 30}
+	s.Running[0].Use = []usage.Task{{Index: 1, Node: "n0", Ran: 1500 * time.Millisecond, Throttled: true,
+		Now: level, Mean: level, Max: level}}
+	s.Others = []usage.Level{{}, level}
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	back, err := record.Unmarshal(data)
+	require.NoError(t, err)
+	assert.Equal(t, s.Others, back.Others)
+	assert.Equal(t, s.Running[0].Use, back.Running[0].Use)
+	assert.Equal(t, s.Pending[0].Prediction, back.Pending[0].Prediction)
+	assert.InDelta(t, 0.1, back.Pending[0].Attained, 0)
+	assert.Equal(t, "r", back.Pending[0].Job.PartOf)
+
+	older := func(data []byte) []byte { return bytes.Replace(data, []byte(`"version":3`), []byte(`"version":2`), 1) }
+	_, err = record.Unmarshal(older(plain))
+	require.NoError(t, err)
+	_, err = record.Unmarshal(older(data))
+	require.ErrorContains(t, err, "others: unknown field of version 2")
+
+	s.Running[0].Use[0].Max.CPU = math.NaN()
+	_, err = record.Marshal(s)
+	require.ErrorIs(t, err, record.ErrSnapshot)
+}
+
+func mustPoint(t *testing.T, x float64) dist.Point {
+	t.Helper()
+	p, err := dist.NewPoint(x)
+	require.NoError(t, err)
+	return p
+}
+
 // TestNoFieldIsForgotten fails when a type that is written gains a field: write it too.
 func TestNoFieldIsForgotten(t *testing.T) {
 	for _, c := range []struct {
 		of     any
 		fields []string
 	}{
-		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Held", "Running", "Completed"}},
+		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Held", "Running", "Completed", "Others"}},
 		{sched.Node{}, []string{"Name", "Labels", "Capacity"}},
-		{sched.Pending{}, []string{"Job", "Prediction"}},
-		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed"}},
+		{sched.Pending{}, []string{"Job", "Prediction", "Attained"}},
+		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed", "Use"}},
+		{usage.Task{}, []string{"Index", "Node", "Ran", "Now", "Mean", "Max", "Throttled"}},
+		{usage.Level{}, []string{"CPU", "Memory"}},
 		{sched.NodeTasks{}, []string{"Node", "Tasks"}},
-		{sched.Job{}, []string{"ID", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Priority",
+		{sched.Job{}, []string{"ID", "PartOf", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Requested",
+			"Priority",
 			"Required", "Preferred", "Slowdown", "Checkpoint", "After", "Of", "Submitted"}},
-		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples"}},
+		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples", "Usage"}},
 		{predict.Expert{}, []string{"Feature", "Value", "Estimator"}},
 	} {
 		var fields []string

@@ -34,9 +34,10 @@ func (t *translator) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, 
 	first := !t.ran
 	if t.ran = true; first {
 		t.began = s.Now
-		if len(s.Pending) > 0 { // the simulator skips idle time
-			i, _ := t.find(s.Pending[0].Job.ID)
-			t.began = s.Pending[0].Job.Submitted.Add(-t.jobs[i].comes)
+		for _, p := range slices.Concat(s.Pending, s.Held) { // the simulator skips idle time
+			i, _ := t.find(p.Job.ID)
+			t.began = p.Job.Submitted.Add(-t.jobs[i].comes)
+			break
 		}
 	}
 	passed := s.Now.Sub(t.began)
@@ -74,8 +75,7 @@ func (t *translator) find(id string) (i int, seen bool) {
 // show is the snapshot for the policy.
 func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *sched.Snapshot {
 	real := func(at time.Time) time.Time { return t.snap.Now.Add(at.Sub(t.began)) }
-	out := &sched.Snapshot{Now: t.snap.Now.Add(passed), Cycle: t.snap.Cycle, Nodes: s.Nodes, Free: s.Free,
-		Held: t.snap.Held}
+	out := &sched.Snapshot{Now: t.snap.Now.Add(passed), Cycle: t.snap.Cycle, Nodes: s.Nodes, Free: s.Free}
 	if first {
 		placer := place.NewPlacer(s)
 		for i := range t.jobs {
@@ -94,6 +94,11 @@ func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *
 		}
 	}
 	slices.SortFunc(out.Pending, arrival)
+	for k := range s.Held {
+		i, _ := t.find(s.Held[k].Job.ID)
+		out.Held = append(out.Held, sched.Pending{Job: t.jobs[i].Job, Prediction: t.jobs[i].prediction})
+	}
+	slices.SortFunc(out.Held, arrival)
 	for k := range s.Running {
 		r := s.Running[k]
 		i, _ := t.find(r.Job.ID)

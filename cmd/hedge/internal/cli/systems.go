@@ -9,12 +9,19 @@ import (
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
-// workloadDAG is the --workload of jobs with stages. Systems of gangs run it, and those made for it.
-const workloadDAG = "dag"
+// The workloads that need systems made for them.
+const (
+	workloadDAG    = "dag"    // of jobs with stages; systems of gangs run it, too
+	workloadShared = "shared" // on machines that tasks share
+)
 
-// suits tells whether a system schedules what a workload has: tasks one by one, or gangs, or stages.
+// suits tells whether a system schedules what a workload has: tasks one by one, or gangs, or stages, on machines that
+// they share or have to themselves.
 func suits(s *systems.System, workload string) bool {
-	if s.Stages {
+	switch {
+	case s.Shares || workload == workloadShared:
+		return s.Shares && workload == workloadShared
+	case s.Stages:
 		return workload == workloadDAG || s.Agents == nil && workload == "replay"
 	}
 	return (s.Agents != nil) == (workload == workloadTasks)
@@ -49,6 +56,10 @@ func unsuited(s *systems.System, workload string) error {
 	}
 	if s.Agents != nil {
 		return fmt.Errorf("found %q with --workload %s, expected --workload tasks: it places tasks one by one",
+			s.Name, workload)
+	}
+	if s.Shares {
+		return fmt.Errorf("found %q with --workload %s, expected --workload shared: it is for machines that tasks share",
 			s.Name, workload)
 	}
 	return fmt.Errorf("found %q with --workload %s, expected another workload: it plans for gangs", s.Name, workload)
