@@ -13,11 +13,12 @@
 //	solver     the placement problem in plain numbers; engines greedy and native; solver/milp has models,
 //	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
 //	           opens any of them by a string
-//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), distsched and baseline;
-//	           overcommit runs others on machines that are promised twice; sched/place has what policies
-//	           share: it packs gangs and divides nodes; sched/usage is what tasks are measured to use;
-//	           sched/paths forecasts the rest of jobs that have stages; sched/record keeps snapshots, to be
-//	           planned again; sched/whatif changes a snapshot, sched/why explains jobs that wait;
+//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), distsched, baseline and
+//	           backfill; overcommit runs others on machines that are promised twice; sched/place has what
+//	           policies share: it packs gangs and divides nodes; sched/usage is what tasks are measured to
+//	           use; sched/paths forecasts the rest of jobs that have stages; sched/record keeps snapshots,
+//	           to be planned again; sched/outlook tells when jobs start, sched/whatif changes a snapshot,
+//	           sched/why explains jobs that wait;
 //	           sched/agent is the shape of schedulers made of messages, with a suite:
 //	           sched/eagle (Hawk, Sparrow and others too), sched/pigeon, sched/kairos, sched/bigc,
 //	           sched/slearn (GS); sched/systems has all of them by name, with their papers

@@ -11,9 +11,9 @@ const largestCells = 128
 
 // Largest returns the distribution of the larger of A and B, which are taken to be independent: its CDF is the product
 // of theirs. Where one cannot be less than the other it is that one as it is. Otherwise the product is exact
-// at every knot of the two, each of which [Tabulate] cuts into 128 cells if it is not piecewise linear, and at some values
-// between; it is straight in between. The result has some 500 knots at most. It uses nothing that rounds differently
-// from machine to machine.
+// at every knot of the two, each of which [Tabulate] cuts into 128 cells if it is not piecewise linear, and at some
+// values between; it is straight in between. The result has some 500 knots at most. It uses nothing that rounds
+// differently from machine to machine.
 func Largest(a, b Distribution) (Distribution, error) {
 	const fn = "dist.Largest"
 	if err := checkDist(fn, "a", a); err != nil {

@@ -22,7 +22,7 @@ var ErrDuplicateJob = errors.New("sched: job id in use")
 var ErrTooLarge = errors.New("sched: the nodes cannot hold the gang")
 
 // JobError names the job, the field and the value that is refused. It wraps
-// a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge], [ErrUnknownResource] or [ErrParent].
+// a sentinel: [ErrInvalidJob], [ErrDuplicateJob], [ErrTooLarge] or [ErrUnknownResource].
 type JobError struct {
 	Job   string
 	Field string
@@ -40,9 +40,9 @@ func (e *JobError) Unwrap() error { return e.Err }
 
 // Validate refuses jobs without id, gangs of less than one task, demands
 // that are NaN, infinite, negative or nothing at all, slow-downs below 1 (0 stands for 1) and
-// negative deadlines, utilities that [utility.Check] refuses, an ID or names of resources and attributes that are
-// longer than [MaxName], and an After that names nothing, the job itself, or a job twice. The error is a [*JobError]
-// that wraps [ErrInvalidJob].
+// negative deadlines and requested times, utilities that [utility.Check] refuses, an ID or names of resources and
+// attributes that are longer than [MaxName], and an After that names nothing, the job itself, or a job twice. The error
+// is a [*JobError] that wraps [ErrInvalidJob].
 func (j *Job) Validate() error {
 	bad := func(field string, value any) error {
 		return &JobError{Job: short(j.ID), Field: field, Value: value, Err: ErrInvalidJob}
@@ -60,6 +60,8 @@ func (j *Job) Validate() error {
 		return bad("Slowdown", j.Slowdown)
 	case j.Deadline < 0:
 		return bad("Deadline", j.Deadline)
+	case j.Requested < 0:
+		return bad("Requested", j.Requested)
 	}
 	if err := utility.Check(j.Utility, j.Deadline); err != nil {
 		return bad("Utility", err)

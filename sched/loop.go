@@ -103,8 +103,8 @@ type Cycle struct {
 	// jobs whose id a pending or running job has ([ErrDuplicateJob]; that job goes on as though
 	// nothing had been submitted, and once it is finished or withdrawn the id is free again) and,
 	// under [WithFixedCluster], jobs that the cluster cannot hold ([ErrTooLarge], [ErrUnknownResource]).
-	// A rejected job is forgotten; nothing more is said of it. Among them are jobs that wait for one that is not there or
-	// was withdrawn or rejected ([ErrParent]), and jobs that wait for each other in a circle ([ErrInvalidJob]).
+	// A rejected job is forgotten; nothing more is said of it. Among them are jobs that wait for one that is not there, or
+	// was withdrawn or rejected, and jobs that wait for each other in a circle; the error's Field is After.
 	Rejected []Rejection
 	// Unplaceable are jobs that the present nodes could not hold even if they were empty, for the same
 	// reasons. They wait for nodes that may yet come. Each is told once: in the cycle in

@@ -290,6 +290,10 @@ func (c *column) describe(nodes []int32) string {
 	return strings.Join(values, "|")
 }
 
+// Fit is how many tasks of a demand fit in what is free on a node, at most [math.MaxInt32]. Both have a number a
+// resource, as Demand has it.
+func (ns *NodeSet) Fit(demand, free []float64) int { return fitsOn(demand, free) }
+
 // Holds is the number of tasks of the demand that the nodes hold when they
 // are empty: what is more can never run on them.
 func (ns *NodeSet) Holds(demand []float64, nodes []int32) int {

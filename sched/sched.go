@@ -40,6 +40,9 @@ type Job struct {
 	// Deadline is the time since submission by which the job should complete;
 	// 0 makes it a best-effort job.
 	Deadline time.Duration
+	// Requested is how long the job may run at most on preferred nodes, as its user has said; 0 where nobody has. Only
+	// policies that plan by such limits look at it, as backfill does.
+	Requested time.Duration
 	// Priority orders jobs for strict-priority policies and decides who may
 	// be preempted: only running jobs of lower priority than a pending one.
 	Priority int

@@ -1,15 +1,14 @@
 package sched
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// ErrParent is the sentinel of jobs whose [Job.After] names a job that is not there: it was never submitted, or it was
-// withdrawn or rejected.
-var ErrParent = errors.New("sched: a job that this one waits for is not there")
+// errParent is of jobs whose [Job.After] names a job that is not there: it was never submitted, or it was withdrawn or
+// rejected.
+var errParent = fmt.Errorf("%w: a job that it waits for is not there", ErrInvalidJob)
 
 // validateStage refuses names in After and Of that cannot be.
 func (j *Job) validateStage() error {
@@ -84,7 +83,7 @@ func (s *state) link() {
 			delete(open, j.job.ID)
 			progress = true
 			if missing != "" {
-				s.drop(j, missing, ErrParent)
+				s.drop(j, missing, errParent)
 			} else {
 				s.await(j, finished)
 			}
@@ -168,14 +167,14 @@ func (s *state) abandon(gone *tracked) {
 	delete(s.children, id)
 	for _, j := range s.fresh {
 		if !j.gone && j.phase == held && slices.Contains(j.job.After, id) {
-			s.drop(j, id, ErrParent)
+			s.drop(j, id, errParent)
 		}
 	}
 	for _, child := range waiting {
 		if j := s.jobs[child]; j != nil {
 			j.waits--
 			if j.phase == held || j.phase == delayed {
-				s.drop(j, id, ErrParent)
+				s.drop(j, id, errParent)
 			}
 		}
 	}

@@ -118,13 +118,13 @@ func TestStagesGoWithTheirParents(t *testing.T) {
 		if fixed {
 			got := rejected(cycle)
 			require.ErrorIs(t, got["wide"], sched.ErrTooLarge)
-			require.ErrorIs(t, got["after-wide"], sched.ErrParent)
+			require.ErrorIs(t, got["after-wide"], sched.ErrInvalidJob)
 		} else {
 			assert.Empty(t, cycle.Rejected)
 		}
 		c.Withdraw("b")
 		cycle = step(t, l, c, 5)
-		require.ErrorIs(t, rejected(cycle)["c"], sched.ErrParent)
+		require.ErrorIs(t, rejected(cycle)["c"], sched.ErrInvalidJob)
 		assert.Contains(t, held(cycle.Snapshot), "other")
 		cycle = step(t, l, c, 10)
 		assert.Equal(t, 1, cycle.Started, "other")
@@ -142,7 +142,7 @@ func TestAParentThatHasJustFinishedIsThere(t *testing.T) {
 	assert.Empty(t, cycle.Rejected)
 	assert.Equal(t, 1, cycle.Started)
 	c.Submit(stage("c", "a"), 10)
-	require.ErrorIs(t, rejected(step(t, l, c, 20))["c"], sched.ErrParent, "that was long ago")
+	require.ErrorIs(t, rejected(step(t, l, c, 20))["c"], sched.ErrInvalidJob, "that was long ago")
 }
 
 // A stage that is preempted runs again; those before it do not, and those behind it wait.
@@ -170,7 +170,8 @@ func TestAHeldStageMayBeStarted(t *testing.T) {
 	c.Submit(stage("a"), 100)
 	c.Submit(stage("b", "a"), 10)
 	step(t, l, c, 0)
-	c.Tell(sched.Event{Kind: sched.Started, ID: "b", Time: schedtest.At(5), Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}})
+	on := []sched.NodeTasks{{Node: "n1", Tasks: 1}}
+	c.Tell(sched.Event{Kind: sched.Started, ID: "b", Time: schedtest.At(5), Nodes: on})
 	cycle := step(t, l, c, 10)
 	assert.Empty(t, cycle.Ignored)
 	assert.Equal(t, 2, cycle.Running)
@@ -178,7 +179,7 @@ func TestAHeldStageMayBeStarted(t *testing.T) {
 	c.Tell(sched.Event{Kind: sched.Preempted, ID: "b"})
 	assert.Equal(t, 1, step(t, l, c, 20).Held, "it waits again")
 	c.Tell(sched.Event{Kind: sched.Withdrawn, ID: "a"})
-	require.ErrorIs(t, rejected(step(t, l, c, 30))["b"], sched.ErrParent)
+	require.ErrorIs(t, rejected(step(t, l, c, 30))["b"], sched.ErrInvalidJob)
 }
 
 func TestAPlanMustNotStartAHeldStage(t *testing.T) {
@@ -233,7 +234,7 @@ func TestRandomGraphsRunInOrder(t *testing.T) {
 				finished[id] = true
 			}
 			for id, err := range rejected(cycle) {
-				require.ErrorIs(t, err, sched.ErrParent)
+				require.ErrorIs(t, err, sched.ErrInvalidJob)
 				gone[id] = true
 			}
 			for i := range cycle.Snapshot.Pending {

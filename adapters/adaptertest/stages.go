@@ -32,7 +32,8 @@ func (h *host) inTurn(first, then string) {
 		}
 	}
 	for _, r := range h.of(then) {
-		assert.False(h, r.Placed.Add(h.traits.Exact).Before(end), "%s at %v, before %s ended at %v", then, r.Placed, first, end)
+		assert.False(h, r.Placed.Add(h.traits.Exact).Before(end), "%s at %v, before %s ended at %v", then, r.Placed, first,
+			end)
 	}
 }
 

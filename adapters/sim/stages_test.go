@@ -70,8 +70,8 @@ func TestStagesThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// Random graphs with late arrivals, preemptions and too few nodes: each stage starts after those before it, as the log's
-// own check confirms, and its figures are the simulator's.
+// Random graphs with late arrivals, preemptions and too few nodes: each stage starts after those before it, as the
+// log's own check confirms, and its figures are the simulator's.
 func TestRandomGraphsOfStages(t *testing.T) {
 	for seed := range uint64(8) {
 		rng := rand.New(rand.NewPCG(seed, 3))

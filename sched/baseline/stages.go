@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/sched/paths"
 )
 
-// NewCriticalPath is critical path first, for jobs with stages: the stage from whose start the longest way is left to the
-// end of its whole job, by means. It knows no deadlines. Jobs that do not fit are passed over, as in [NewEDF].
+// NewCriticalPath is critical path first, for jobs with stages: the stage from whose start the longest way is left to
+// the end of its whole job, by means. It knows no deadlines. Jobs that do not fit are passed over, as in [NewEDF].
 func NewCriticalPath() sched.Policy {
 	var q *queue
 	q = ranked("critical-path", func(p *sched.Pending) rank {

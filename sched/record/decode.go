@@ -301,6 +301,11 @@ func decodeJob(text []byte) (*sched.Job, error) {
 			return nil, refusal("deadline", err.Error(), err)
 		}
 	}
+	if in.Requested != "" {
+		if out.Requested, err = time.ParseDuration(in.Requested); err != nil {
+			return nil, refusal("requested", err.Error(), err)
+		}
+	}
 	if in.Utility != nil {
 		if out.Utility, err = utility.Unmarshal(in.Utility); err != nil {
 			return nil, within("utility", err)

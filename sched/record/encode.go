@@ -96,6 +96,7 @@ type (
 		Attributes map[string]string  `json:"attributes,omitempty"`
 		Utility    jsontext.Value     `json:"utility,omitempty"`
 		Deadline   string             `json:"deadline,omitempty"`
+		Requested  string             `json:"requested,omitempty"`
 		Priority   int                `json:"priority,omitempty"`
 		Required   jsontext.Value     `json:"required,omitempty"`
 		Preferred  jsontext.Value     `json:"preferred,omitempty"`
@@ -296,6 +297,9 @@ func encodeJob(j *sched.Job) (job, error) {
 	}
 	if j.Deadline != 0 {
 		out.Deadline = j.Deadline.String()
+	}
+	if j.Requested != 0 {
+		out.Requested = j.Requested.String()
 	}
 	var err error
 	if out.Required, err = encodeSet(j.Required); err != nil {

@@ -32,7 +32,7 @@
 //
 //	{"id": "j7#1", "part_of": "j7", "tasks": 2, "demand": {"cpu": 4}, "attributes": {"user": "u7"},
 //	 "utility": {"kind": "piecewise", …},        // as utility.Marshal writes it
-//	 "deadline": "15m0s", "priority": 1,
+//	 "deadline": "15m0s", "requested": "30m0s", "priority": 1,
 //	 "required": [{"key": "rack", "values": ["r0", "r1"]}], "preferred": [{"key": "gpu", "values": [], "has": true}],
 //	 "slowdown": 1.5, "checkpoint": true, "after": ["j5", "j6"], "of": "j", "submitted": "2018-04-23T00:00:00Z"}
 //

@@ -228,7 +228,7 @@ func odd(t testing.TB) *sched.Snapshot {
 		Now: time.Date(2024, 2, 29, 23, 59, 59, 999999999, zone), Cycle: 90*time.Second + 1, Nodes: set,
 		Free: []float64{math.Copysign(0, -1), -1e-17, 0.30000000000000004, 1, 0, 0, 0, 0, 0},
 		Pending: []sched.Pending{
-			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1,
+			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1, Requested: 1<<62 + 1,
 				Slowdown: 1.0000000000000002, Checkpoint: true,
 				Required: none, Preferred: sched.NodesWith("gpu").And(sched.NodesWith("rack", "r2", "r1")), Utility: u},
 				Prediction: predict.Prediction{Dist: shared, Point: 1e-320,
@@ -649,7 +649,8 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		{usage.Task{}, []string{"Index", "Node", "Ran", "Now", "Mean", "Max", "Throttled"}},
 		{usage.Level{}, []string{"CPU", "Memory"}},
 		{sched.NodeTasks{}, []string{"Node", "Tasks"}},
-		{sched.Job{}, []string{"ID", "PartOf", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Priority",
+		{sched.Job{}, []string{"ID", "PartOf", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Requested",
+			"Priority",
 			"Required", "Preferred", "Slowdown", "Checkpoint", "After", "Of", "Submitted"}},
 		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples", "Usage"}},
 		{predict.Expert{}, []string{"Feature", "Value", "Estimator"}},

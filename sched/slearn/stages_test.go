@@ -96,7 +96,9 @@ func TestSLearnWithoutHistoryKeepsTheRest(t *testing.T) {
 
 func TestTheOtherSchemesOfStages(t *testing.T) {
 	seconds := map[string]float64{"thin": 1, "first": 5, "later": 20, "last": 1}
-	for scheme, want := range map[slearn.Scheme]float64{slearn.ThreeSigma: 255, slearn.PointEst: 255, slearn.Oracle: 1000} {
+	for scheme, want := range map[slearn.Scheme]float64{
+		slearn.ThreeSigma: 255, slearn.PointEst: 255, slearn.Oracle: 1000,
+	} {
 		p := predictor(t, scheme, seconds)
 		a := p.Estimate(sample(1, 10))
 		assert.InDelta(t, want, a.Size, 1e-9)

@@ -4,6 +4,7 @@ import (
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/backfill"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/bigc"
 	"github.com/hedgesched/hedge/sched/distsched"
@@ -24,8 +25,11 @@ const (
 	hawkPaper       = "Hawk (Delgado et al., USENIX ATC 2015)"
 	pigeonPaper     = "Pigeon (Wang et al., SoCC 2019)"
 	kairosPaper     = "Kairos (Delgado et al., SoCC 2018)"
-	slearnPaper     = "SLearn (Jajoo et al., NSDI 2022)"
-	sparrowPaper    = "Sparrow (Ousterhout et al., SOSP 2013)"
+	easyPaper       = "EASY (Lifka, JSSPP 1995)"
+	// Mu'alem and Feitelson compare it with EASY.
+	conservativePaper = "Conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001)"
+	slearnPaper       = "SLearn (Jajoo et al., NSDI 2022)"
+	sparrowPaper      = "Sparrow (Ousterhout et al., SOSP 2013)"
 )
 
 // Builtin is a new set of the systems of this module: 3Sigma, its variants and the policies that it is compared with,
@@ -58,6 +62,10 @@ func policies() []System {
 		System{Name: "critical-path", Stages: true, Policy: plain(baseline.NewCriticalPath), Predictor: fromTruth,
 			Summary: "starts the stages with the longest way to the end, by true runtimes, which nobody knows"},
 		System{Name: "sjf", Summary: "starts jobs by estimated runtime", Policy: plain(baseline.NewSJF)},
+		System{Name: "easy", Summary: "starts jobs by submission, and later ones that do not delay the first that waits",
+			Paper: easyPaper, Policy: backfilling(backfill.NewEasy)},
+		System{Name: "conservative", Summary: "starts jobs by submission, and later ones that delay no job that waits",
+			Paper: conservativePaper, Policy: backfilling(backfill.NewConservative)},
 	)
 	list = append(list, sharing()...)
 	for i := range list {
@@ -264,6 +272,11 @@ func plain(policy func() sched.Policy) func(*Planning) (sched.Policy, error) {
 	return func(*Planning) (sched.Policy, error) { return policy(), nil }
 }
 
+// backfilling makes policies that plan by an estimate.
+func backfilling(policy func(backfill.Estimate) sched.Policy) func(*Planning) (sched.Policy, error) {
+	return func(p *Planning) (sched.Policy, error) { return policy(p.Estimate), nil }
+}
+
 func fromHistory(k *Knowledge) (predict.Predictor, error) { return k.History() }
 
 func fromTruth(k *Knowledge) (predict.Predictor, error) { return predict.NewPerfect(k.Truth) }
@@ -273,7 +286,10 @@ func fromUsage(k *Knowledge) (predict.Predictor, error) {
 }
 
 // unread is for policies that look at no forecast.
-func unread(*Knowledge) (predict.Predictor, error) {
+func unread(k *Knowledge) (predict.Predictor, error) {
+	if k.Shared {
+		return k.History()
+	}
 	zero, err := dist.NewPoint(0)
 	if err != nil {
 		return nil, err

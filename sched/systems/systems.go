@@ -19,6 +19,7 @@ import (
 
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/backfill"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -67,6 +68,8 @@ type Planning struct {
 	// Risk is the largest probability with which memory may run short on a machine that tasks share; 0 leaves it to the
 	// policy, and policies of other systems do not know it.
 	Risk float64
+	// Estimate is by which runtimes backfill plans; the zero value is the times that users ask for.
+	Estimate backfill.Estimate
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]; nil leaves them 0.
 	Stopwatch func() time.Duration
 }
@@ -79,6 +82,9 @@ type Knowledge struct {
 	Truth func(predict.Job) (seconds float64, ok bool)
 	// Used is what a task of a job truly uses. Only a simulator of shared machines has it; others leave it nil.
 	Used func(predict.Job) []predict.Used
+	// Shared tells that somebody besides the policy reads the forecasts. Policies that look at none then get those of
+	// History, too.
+	Shared bool
 }
 
 // Set is systems in the order in which they were registered. Its zero value is empty and ready for use. It is safe for

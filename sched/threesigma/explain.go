@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/internal/odds"
 	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
 )
@@ -61,7 +62,7 @@ func (e *explanation) decide(i int) sched.Decision {
 		d.Kind, d.Nodes, d.Start = sched.Start, e.starts[i], m.snap.Now
 		d.Reason.Code, d.Reason.Set, d.Reason.Value = sched.ReasonPlaced, p.option.Set, p.option.Value
 		if f, known := e.chance(k, p); known {
-			d.Reason.Probability = m.policy.calibrator.tell(f)
+			d.Reason.Probability = m.policy.calibrator.Tell(f)
 			if k.rest == nil { // what becomes of a stage says little of the whole job
 				m.policy.tell(k.job, f)
 			}
@@ -75,7 +76,7 @@ func (e *explanation) decide(i int) sched.Decision {
 		d.Start = m.snap.Now.Add(time.Duration(p.origin.start) * m.policy.cfg.Slot)
 		d.Reason.Set, d.Reason.Slot, d.Reason.Value = p.option.Set, p.origin.start, p.option.Value
 		if f, known := e.chance(k, p); known {
-			d.Reason.Probability = m.policy.calibrator.tell(f)
+			d.Reason.Probability = m.policy.calibrator.Tell(f)
 		}
 		k.planned = planned{start: d.Start, slowed: p.origin.slowed}
 	}
@@ -99,13 +100,13 @@ func (x *extraction) gains(p *pick) bool {
 }
 
 // chance is what the forecast says of meeting the deadline with the start picked, if it is known.
-func (x *extraction) chance(k *known, p *pick) (f foretold, known bool) {
+func (x *extraction) chance(k *known, p *pick) (f odds.Foretold, known bool) {
 	if k.job.Deadline <= 0 {
 		return f, false
 	}
 	passed := x.m.snap.Now.Sub(k.job.Submitted).Seconds() + float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
 	chance := k.whole.on(p.origin.slowed).CDF(k.value.deadline - passed)
-	f = foretold{chance: doubtful(chance, k.prediction.Samples), passed: passed / k.value.deadline}
+	f = odds.Foretold{Chance: odds.Doubtful(chance, k.prediction.Samples), Passed: passed / k.value.deadline}
 	return f, !math.IsNaN(chance)
 }
 

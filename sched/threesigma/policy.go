@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/internal/odds"
 	"github.com/hedgesched/hedge/sched/paths"
 	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
@@ -37,7 +38,7 @@ type Policy struct {
 	spans    []time.Duration
 	followed bool
 	// told is what was told of the jobs that run, by id.
-	calibrator calibrator
+	calibrator odds.Calibrator
 	told       map[string]telling
 }
 
@@ -48,8 +49,9 @@ func New(cfg Config) (*Policy, error) {
 		return nil, err
 	}
 	return &Policy{
-		cfg: cfg, rests: paths.Rests{Point: cfg.Point}, period: UnknownCycle, jobs: map[string]*known{}, held: map[string]*held{},
-		calibrator: newCalibrator(), told: map[string]telling{},
+		cfg: cfg, rests: paths.Rests{Point: cfg.Point}, period: UnknownCycle,
+		jobs: map[string]*known{}, held: map[string]*held{},
+		calibrator: odds.New(), told: map[string]telling{},
 	}, nil
 }
 

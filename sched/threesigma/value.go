@@ -74,8 +74,9 @@ type valuation struct {
 	tailed bool
 }
 
-// value decides, by the time that the job takes or, of a stage, from its start to the end of the whole job, whether the job's deadline gets a tail, and adds it. Only a utility that is 0 after the deadline gets
-// one. Any other utility says itself what a late completion is worth, and is not changed.
+// value decides whether the job's deadline gets a tail, and adds it. It goes by the time that the job takes, of a stage
+// by that from its start to the end of the whole job. Only a utility that is 0 after the deadline gets one. Any other
+// utility says itself what a late completion is worth, and is not changed.
 func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 	u, g := worthOf(j)
 	v := valuation{own: u, curve: u, guard: g, deadline: j.Deadline.Seconds()}

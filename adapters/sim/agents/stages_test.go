@@ -11,8 +11,8 @@ import (
 	"github.com/hedgesched/hedge/sched/slearn"
 )
 
-// A diamond of 10, 30, 40 and 20 s beside a second root takes its longest path on enough workers; a job that comes later
-// is submitted in its time.
+// A diamond of 10, 30, 40 and 20 s beside a second root takes its longest path on enough workers; a job that comes
+// later is submitted in its time.
 func TestStagesAreSubmittedWhenThoseBeforeAreDone(t *testing.T) {
 	w := jobs(10*time.Second, 15*time.Second, 30*time.Second, 40*time.Second, 20*time.Second, time.Second)
 	for i := range w.Jobs[:5] {

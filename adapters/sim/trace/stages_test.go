@@ -55,8 +55,8 @@ func TestBadStagesAreLeftOut(t *testing.T) {
 
 // A stage that takes no time is taken out, and what waits for it waits for what it waits for.
 func TestStagesOfNoTimeAreTakenOut(t *testing.T) {
-	log := collect(t, trace.Alibaba2018, stageCSV+"M1,1,j,Terminated,1,5\nM2,1,j,Terminated,1,5\nR3_1_2,1,j,Terminated,1,0\n"+
-		"R4_3,1,j,Terminated,1,0\nR5_4_2,1,j,Terminated,1,5\n")
+	log := collect(t, trace.Alibaba2018, stageCSV+"M1,1,j,Terminated,1,5\nM2,1,j,Terminated,1,5\n"+
+		"R3_1_2,1,j,Terminated,1,0\nR4_3,1,j,Terminated,1,0\nR5_4_2,1,j,Terminated,1,5\n")
 	require.Len(t, log.Jobs, 3)
 	assert.ElementsMatch(t, []string{"j/1", "j/2"}, log.Jobs[2].After)
 }

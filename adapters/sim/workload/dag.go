@@ -55,8 +55,8 @@ func (b *builder) dag() (*Workload, error) {
 	return b.window()
 }
 
-// gather puts the stages of each job together. All are submitted with the first. The wholes are in order of that, as the
-// jobs are.
+// gather puts the stages of each job together. All are submitted with the first. The wholes are in order of that, as
+// the jobs are.
 func gather(jobs []trace.Job) []*whole {
 	var out []*whole
 	at := map[string]*whole{}

@@ -79,6 +79,8 @@ type Sample struct {
 	Job predict.Job
 	// Runtime in seconds.
 	Runtime float64
+	// Used is what else it has shown, of a workload of shared machines.
+	Used []predict.Used
 	// Done is when it completed, since the start of the simulation: at most 0.
 	Done time.Duration
 }
@@ -130,7 +132,7 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 func (w *Workload) TrainPredictor(p predict.Predictor) error {
 	for i := range w.Train {
 		s := &w.Train[i]
-		if err := p.Observe(predict.Observation{Job: s.Job, Runtime: s.Runtime}); err != nil {
+		if err := p.Observe(predict.Observation{Job: s.Job, Runtime: s.Runtime, Used: s.Used}); err != nil {
 			return fmt.Errorf("workload: train on job %q: %w", s.Job.ID, err)
 		}
 	}
@@ -196,6 +198,14 @@ func (d *draft) tasks() int {
 		sum += d.whole.stages[i].Tasks
 	}
 	return sum
+}
+
+// requested is the time that the log's user asked for, scaled as the runtime was; 0 if unknown.
+func (d *draft) requested() time.Duration {
+	if d.runtime == d.job.Runtime || d.job.Runtime <= 0 {
+		return d.job.Requested
+	}
+	return time.Duration(float64(d.job.Requested) * (float64(d.runtime) / float64(d.job.Runtime)))
 }
 
 type builder struct {

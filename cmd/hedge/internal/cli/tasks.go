@@ -58,7 +58,9 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 	own.IntVar(&c.MinProbes, "min-probes", 20, "least number of a short job's probes (--workload tasks)")
 	own.DurationVar(&t.heartbeat, "heartbeat", 7*time.Second, "how old dlwl's knowledge may be (--workload tasks)")
 	own.StringVar(&t.estimate, "estimate", "mean",
-		"mean, or uniform:A,B: the mean times a random factor (--workload tasks)")
+		"by which runtimes easy and conservative plan: requested, forecast, or quantile:Q; "+
+			"with --workload tasks: mean, or uniform:A,B, the mean times a random factor")
+	own.Lookup("estimate").DefValue = "requested; mean"
 	own.StringVar(&t.rules, "rules", "paper",
 		"paper, or published: those of the public Eagle simulator (--workload tasks)")
 	t.paper.add(own)
@@ -70,13 +72,13 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 
 func taskFlagNames() []string {
 	return slices.Concat(paperFlagNames(), gsFlagNames(), []string{"jobs", "max-tasks", "short-share", "cutoff",
-		"min-probes", "heartbeat", "estimate", "rules", "jobs-out"})
+		"min-probes", "heartbeat", "rules", "jobs-out"})
 }
 
 // commonFlagNames are those of simulate and compare that every workload has.
 func commonFlagNames() []string {
 	return []string{"workload", "policy", "policies", "trace", "format", "strict", "max-bad", "nodes", "seed", "seeds",
-		"json", "load", "train"}
+		"estimate", "json", "load", "train"}
 }
 
 // checkOthers refuses flags that the workload does not have.
@@ -87,6 +89,10 @@ func checkOthers(fs *pflag.FlagSet, workload string) error {
 		common := slices.Contains(commonFlagNames(), f.Name)
 		switch tasks := workload == workloadTasks; {
 		case err != nil:
+		case slices.Contains(sharedFlagNames(), f.Name) && workload != workloadShared:
+			err = fmt.Errorf("--%s: found with --workload %s, expected --workload %s", f.Name, workload, workloadShared)
+		case workload == workloadShared && !common && !slices.Contains(append(sharedFlagNames(), sharedAlso()...), f.Name):
+			err = fmt.Errorf("--%s: found with --workload %s, expected another workload", f.Name, workload)
 		case own && !tasks:
 			err = fmt.Errorf("--%s: found with --workload %s, expected --workload %s", f.Name, workload, workloadTasks)
 		case tasks && !own && !common:

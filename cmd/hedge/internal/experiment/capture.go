@@ -47,3 +47,24 @@ func (e *Experiment) captured(engine solver.Solver, policy string, seed int64) s
 	}
 	return &capturing{Solver: engine, prefix: filepath.Join(e.spec.CaptureDir, fmt.Sprintf("%s-%d", policy, seed))}
 }
+
+// snapshotFiles writes each snapshot of a recording to a file of its own, PREFIX-CYCLE.json.gz.
+type snapshotFiles struct {
+	prefix string
+	cycle  int
+}
+
+// Write takes one snapshot, as a recorder writes it.
+func (s *snapshotFiles) Write(line []byte) (int, error) {
+	s.cycle++
+	f, err := os.Create(fmt.Sprintf("%s-%05d.json.gz", s.prefix, s.cycle))
+	if err != nil {
+		return 0, err
+	}
+	z := gzip.NewWriter(f)
+	_, err = z.Write(line)
+	if err = errors.Join(err, z.Close(), f.Close()); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
+	"github.com/hedgesched/hedge/sched/backfill"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 )
@@ -73,6 +74,8 @@ type Planning struct {
 	WindowS float64 `json:"window_s"`
 	SlotS   float64 `json:"slot_s"`
 	Budget  float64 `json:"budget"`
+	// Estimate is by what easy and conservative plan; empty where that is the times requested.
+	Estimate string `json:"estimate,omitempty"`
 	// Work limits engines whose plans work alone fixes, Time the others; the one that does not is 0.
 	Work  int64   `json:"work_per_cycle"`
 	TimeS float64 `json:"time_per_cycle_s"`
@@ -83,6 +86,8 @@ type Run struct {
 	sim.Metrics
 	// All are the jobs of a workload of stages, each counted once.
 	All *All `json:"all,omitempty"`
+	// StartEstimates are there if they were asked for.
+	StartEstimates *StartEstimates `json:"start_estimates,omitempty"`
 	// Jobs, Series and Picture are kept for charts only.
 	Jobs    []sim.JobRecord `json:"-"`
 	Series  sim.Series      `json:"-"`
@@ -149,6 +154,11 @@ func demands(log *trace.Log) []string {
 }
 
 func (s *Spec) planningDocument(window, slot time.Duration) Planning {
-	return Planning{Engine: s.Engine, CycleS: s.Cycle.Seconds(), WindowS: window.Seconds(), SlotS: slot.Seconds(),
+	estimate := ""
+	if s.Estimate != backfill.Requested() {
+		estimate = s.Estimate.String()
+	}
+	return Planning{Engine: s.Engine, Estimate: estimate,
+		CycleS: s.Cycle.Seconds(), WindowS: window.Seconds(), SlotS: slot.Seconds(),
 		Budget: s.Budget, Work: s.workPerCycle(), TimeS: s.timePerCycle().Seconds()}
 }

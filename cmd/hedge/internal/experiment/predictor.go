@@ -60,7 +60,7 @@ func (t *trained) history() (predict.Predictor, error) {
 
 // knowledge is what a system may be told of runtimes.
 func (s *Spec) knowledge(t *trained, seed int64) *systems.Knowledge {
-	k := &systems.Knowledge{Truth: t.runtime, History: t.history}
+	k := &systems.Knowledge{Truth: t.runtime, History: t.history, Shared: s.Estimates}
 	if p := s.Perturb; p != nil {
 		k.History = func() (predict.Predictor, error) {
 			return predict.NewPerturbed(t.runtime, predict.Perturbation{

@@ -18,6 +18,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/threesigma"
@@ -214,7 +215,7 @@ func (e *Experiment) policy(
 			return opened, nil
 		},
 		Options: solver.Options{Work: e.spec.workPerCycle(), Time: e.spec.timePerCycle()},
-		Window:  window, Slot: slot,
+		Window:  window, Slot: slot, Estimate: e.spec.Estimate,
 		Stopwatch: func() time.Duration { return time.Since(began) },
 	})
 	if err != nil {
@@ -298,6 +299,22 @@ func (e *Experiment) run(
 		camera = newCamera(policy, slot, int(window/slot), s.ReportCycle)
 		c.Policy = camera
 	}
+	if s.SnapshotDir != "" {
+		if err := os.MkdirAll(s.SnapshotDir, 0o755); err != nil {
+			return nil, err
+		}
+		recorder := record.NewRecorder(c.Policy, &snapshotFiles{
+			prefix: filepath.Join(s.SnapshotDir, fmt.Sprintf("%s-%d", of.Name, s.Seeds[at]))})
+		c.Policy = recorder
+		defer func() { err = errors.Join(err, recorder.Err()) }()
+	}
+	var watch *estimateWatch
+	if s.Estimates {
+		if watch, err = newEstimates(uint64(s.Seeds[at])); err != nil {
+			return nil, err
+		}
+		c.CycleObserver = watch.see
+	}
 	if s.LogDir != "" {
 		file, closeLog, err := createLog(filepath.Join(s.LogDir, fmt.Sprintf("%s-%d.jsonl.gz", of.Name, s.Seeds[at])))
 		if err != nil {
@@ -317,6 +334,12 @@ func (e *Experiment) run(
 	run.Policy = of.Name
 	if s.Workload == string(workload.DAG) {
 		run.All = &All{Jobs: result.Metrics.SLO.Completed + result.Metrics.BE.Completed, JCT: result.Metrics.JCT}
+	}
+	if watch != nil {
+		if watch.err != nil {
+			return nil, watch.err
+		}
+		run.StartEstimates = watch.compare(result.Jobs)
 	}
 	if s.Observe {
 		run.Jobs, run.Series = result.Jobs, result.Series

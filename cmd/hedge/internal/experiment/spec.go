@@ -5,7 +5,11 @@
 // same whatever the number of cores.
 package experiment
 
-import "time"
+import (
+	"time"
+
+	"github.com/hedgesched/hedge/sched/backfill"
+)
 
 // Spec says what to run; the fields are the flags of hedge compare.
 type Spec struct {
@@ -33,6 +37,8 @@ type Spec struct {
 	Workload string
 	// JobsPerHour is an arrival rate (e2e), 0 for the log's own.
 	JobsPerHour float64
+	// Estimate is by which runtimes backfill plans.
+	Estimate backfill.Estimate `json:",omitzero"`
 	// Engine is the solver, as engines.Open takes it.
 	Engine string
 	// Cycle is the scheduling period; 0 decides at every event.
@@ -51,10 +57,14 @@ type Spec struct {
 	LogDir string
 	// CaptureDir receives every cycle's placement problem, POLICY-SEED-CYCLE.json.gz each; "" for none.
 	CaptureDir string
+	// SnapshotDir receives every cycle's snapshot, POLICY-SEED-CYCLE.json.gz each; "" for none.
+	SnapshotDir string `json:",omitempty"`
 	// MaxSamples limits the predictor's history per feature value (E2E-SAMPLE-n); 0 is no limit.
 	MaxSamples int
 	// Perturb replaces predictions by a normal of this shift and CoV around the truth; nil for none.
 	Perturb *Perturb
+	// Estimates has starts estimated while they are simulated, and compared with what came true.
+	Estimates bool `json:",omitzero"`
 	// Observe keeps what the report's charts need of the first seed's runs.
 	Observe bool
 	// ReportCycle is the simulated time of the cycle whose plan is kept for the report: the first that is

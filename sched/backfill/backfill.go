@@ -1,0 +1,166 @@
+// Package backfill has the two backfilling schedulers of batch systems as policies. Both go through the pending jobs in
+// order of submission and plan by estimates of runtimes. A later job may start before an earlier one if that does not
+// delay a reservation.
+//
+//   - [NewEasy] reserves for the first job that has to wait (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995).
+//   - [NewConservative] reserves for every job when it arrives (Mu'alem and Feitelson, "Utilization, predictability,
+//     workloads, and user runtime estimates in scheduling the IBM SP2 with backfilling", TPDS 2001). When a job ends
+//     before its estimate, the reservations are moved forward, one by one in order of submission. None is ever moved
+//     back but for want of room: a job runs beyond its estimate, or nodes are lost. So no job starts later than its
+//     first reservation if estimates are limits that hold.
+//
+// [Starts] is the same plan as an estimate of when each pending job starts: what Slurm's squeue --start would say.
+//
+// An [Estimate] says by what is planned: the time that the user has asked for, the forecast, or a quantile of it. With
+// quantiles a reservation is held up by a job beyond its quantile only.
+//
+// A job starts on its preferred nodes if it can start there as early as anywhere. If cycles come in regular intervals,
+// reservations are for cycles. The policies never preempt. They use no randomness and no clock but the snapshot's.
+package backfill
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"time"
+
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/place"
+)
+
+func appendAll(b []byte, v []float64) []byte {
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+	}
+	return b
+}
+
+// policy is EASY or conservative backfill.
+type policy struct {
+	name     string
+	all      bool // every job has a reservation, which it keeps
+	estimate Estimate
+
+	units   units
+	profile profile
+	placer  place.Placer
+	holders place.Holders
+	kept    map[string]*reservation
+}
+
+// reservation is when and where a job is to start.
+type reservation struct {
+	job    *sched.Job
+	start  time.Time
+	length int64
+	place  *where
+	shares []share
+
+	at    int64 // start, in nanoseconds from now
+	valid bool  // it is in the profile
+}
+
+// NewEasy is EASY backfill: the first job that has to wait is given a reservation, and later jobs start if they fit
+// without delaying it.
+func NewEasy(e Estimate) sched.Policy { return &policy{name: "easy", estimate: e} }
+
+// NewConservative is conservative backfill: every job is given a reservation, and later jobs start if they fit without
+// delaying any.
+func NewConservative(e Estimate) sched.Policy {
+	return &policy{name: "conservative", all: true, estimate: e, kept: map[string]*reservation{}}
+}
+
+// Name is easy or conservative.
+func (p *policy) Name() string { return p.name }
+
+// Plan starts what may start now, and says when reserved jobs are to start.
+func (p *policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := sched.CheckSnapshot(s); err != nil {
+		return nil, err
+	}
+	t := turn{policy: p, snap: s, plan: &sched.Plan{}}
+	changed := p.begin(s)
+	t.placer.Reset(s)
+	if p.all {
+		t.conservative(changed)
+	} else {
+		t.easy()
+	}
+	t.explain()
+	return t.plan, nil
+}
+
+// Starts tells when each of the snapshot's pending jobs would start by a plan that reserves for one after the other, in
+// their order, as a batch system's planner does. The zero time is of jobs that never could. An error is that of
+// [sched.CheckSnapshot].
+func Starts(s *sched.Snapshot, e Estimate) ([]time.Time, error) {
+	if err := sched.CheckSnapshot(s); err != nil {
+		return nil, err
+	}
+	p := policy{estimate: e}
+	p.begin(s)
+	out := make([]time.Time, len(s.Pending))
+	for i := range s.Pending {
+		pending := &s.Pending[i]
+		w := p.units.want(pending.Job)
+		if r := p.reserve(pending, &w); r != nil {
+			out[i] = s.Now.Add(time.Duration(r.at))
+		}
+	}
+	return out, nil
+}
+
+// begin makes the profile of what runs. It tells whether its units are others than before.
+func (p *policy) begin(s *sched.Snapshot) (changed bool) {
+	changed = p.units.renew(s)
+	p.profile.reset(s.Nodes, p.units.width, p.units.free(s), int64(s.Cycle))
+	for i := range s.Running {
+		r := &s.Running[i]
+		need, err := s.Nodes.Demand(r.Job.Demand)
+		if err != nil {
+			continue // it holds nothing this cluster has
+		}
+		end := p.estimate.left(r, s.Now, s.Cycle)
+		for _, nt := range r.Nodes {
+			if n, ok := s.Nodes.Index(nt.Node); ok {
+				p.profile.add(int(p.units.of[n]), end, never, p.units.on(need), nt.Tasks)
+			}
+		}
+	}
+	return changed
+}
+
+// reserve finds the earliest start of a job and takes what it needs there. It returns nil if there is none.
+func (p *policy) reserve(of *sched.Pending, w *want) *reservation {
+	if w.err != nil || w.required.holds < of.Job.Tasks {
+		return nil
+	}
+	r := &reservation{job: of.Job}
+	limit := never
+	length := p.estimate.of(of.Job, &of.Prediction)
+	if w.preferred != nil {
+		p.try(r, w.preferred, length, limit)
+		if r.valid {
+			limit = r.at
+		}
+		length = slowed(length, of.Job)
+	}
+	p.try(r, w.required, length, limit)
+	if !r.valid {
+		return nil
+	}
+	r.shares = p.profile.fill(r.place.units, r.place.demand, r.job.Tasks, r.at, r.length)
+	p.profile.take(r.shares, r.place.demand, r.at, r.length)
+	return r
+}
+
+// try moves a reservation to a place if it can start there before a limit.
+func (p *policy) try(r *reservation, at *where, length, limit int64) {
+	start, ok := p.profile.earliest(at.units, at.demand, r.job.Tasks, length, limit)
+	if ok {
+		r.at, r.length, r.place, r.valid = start, length, at, true
+	}
+}

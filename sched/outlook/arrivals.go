@@ -1,0 +1,104 @@
+package outlook
+
+import (
+	"math"
+
+	"github.com/hedgesched/hedge/dist"
+)
+
+// remembered is how many of the latest arrivals are like those to come.
+const remembered = 256
+
+// arrival is a job that has come, as one that may come again.
+type arrival struct {
+	at       float64 // seconds since the origin
+	traits   traits
+	deadline float64 // since it came; +Inf without one
+	runtime  dist.Distribution
+	size     []float64
+}
+
+// arrivals are the latest jobs that came.
+type arrivals struct {
+	ring []arrival
+	next int
+}
+
+func (a *arrivals) add(j *arrival) {
+	if len(a.ring) < remembered {
+		a.ring = append(a.ring, *j)
+		return
+	}
+	a.ring[a.next] = *j
+	a.next = (a.next + 1) % remembered
+}
+
+// few is how many arrivals there must have been before any are expected.
+const few = 10
+
+// quiet is after how many mean gaps without an arrival fewer are expected.
+const quiet = 5
+
+// replay is a function that gives the jobs to come in a world, as [world.run] asks for them: the latest arrivals, again
+// in their order and with their gaps, from a random one on.
+func (a *arrivals) replay(now, giveUp float64, hash uint64, most, order int) func() (float64, entry, bool) {
+	n := len(a.ring)
+	if n < few {
+		return func() (float64, entry, bool) { return 0, entry{}, false }
+	}
+	oldest, latest := &a.ring[a.next%n], &a.ring[(a.next+n-1)%n]
+	mean := (latest.at - oldest.at) / float64(n-1)
+	stretch := 1.0
+	if mean > 0 {
+		stretch = max(1, (now-latest.at)/(quiet*mean))
+	}
+	i := int(hash % uint64(n))
+	t := -float64(uniform(mix(hash)) * mean * stretch)
+	count := 0
+	return func() (float64, entry, bool) {
+		if count >= most || mean <= 0 {
+			return 0, entry{}, false
+		}
+		before := &a.ring[(a.next+i)%n]
+		i = (i + 1) % n
+		j := &a.ring[(a.next+i)%n]
+		gap := mean
+		if i > 0 {
+			gap = max(0, j.at-before.at)
+		}
+		t += gap * stretch
+		count++
+		hash = mix(hash)
+		e := entry{at: -1, seq: math.MaxInt32 - int32(most-count), size: j.size, until: math.Inf(1),
+			runtime: j.runtime.Quantile(uniform(hash))}
+		as := j.traits
+		as.submitted = now + t
+		as.deadline = as.submitted + j.deadline
+		as.planned = math.Inf(1)
+		e.key = as.key(order)
+		if !math.IsInf(j.deadline, 1) && giveUp > 0 {
+			e.until = t + j.deadline
+		}
+		return max(t, 0), e, true
+	}
+}
+
+// mix is a step of splitmix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// uniform is above 0 and below 1.
+func uniform(hash uint64) float64 { return (float64(hash>>12) + 0.5) / (1 << 52) }
+
+// hashOf is FNV-1a.
+func hashOf(id string, seed uint64) uint64 {
+	h := uint64(14695981039346656037) ^ seed
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * 1099511628211
+	}
+	return h
+}

@@ -1,0 +1,486 @@
+package outlook
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/internal/odds"
+)
+
+// candidate is a job of the cycle that stays pending.
+type candidate struct {
+	*waiting
+	pending *sched.Pending
+	index   int // in the snapshot
+	traits  traits
+	size    []float64
+	slow    float64 // how many times longer it is expected to run than at full speed
+	never   bool    // the plan gives it up, or the nodes cannot hold it
+}
+
+// held is a job that runs after the plan.
+type held struct {
+	hash    uint64
+	runtime dist.Distribution
+	ran     float64 // at full speed
+	passed  float64 // probability that it would have ended before
+	slow    float64
+	size    []float64
+}
+
+// cycle is what Look works on.
+type cycle struct {
+	now      float64
+	free     []float64
+	total    []float64
+	running  []held
+	jobs     []candidate // that wait
+	starting []candidate // that start with the plan
+	decision map[string]*sched.Decision
+	plan     *sched.Plan
+	snap     *sched.Snapshot
+}
+
+// Look takes in a cycle, as it was planned, and tells of each pending job, in the snapshot's order. A job that starts
+// with the plan starts in 0 s. Any other starts in a cycle at the soonest. Cycles are shown in the order of time.
+// Neither the snapshot nor the plan is changed. An error is that of [sched.CheckSnapshot].
+func (e *Estimator) Look(s *sched.Snapshot, plan *sched.Plan) ([]Outlook, error) {
+	if err := sched.CheckSnapshot(s); err != nil {
+		return nil, err
+	}
+	if !e.began {
+		e.began, e.origin = true, s.Now
+	}
+	e.cycle = max(s.Cycle.Seconds(), 1)
+	e.round++
+	c := e.take(s, plan)
+	e.learn(c)
+	e.review(c)
+	e.imagine(c)
+	return e.tell(c), nil
+}
+
+// take looks up what the cycle is made of.
+func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
+	c := &cycle{now: s.Now.Sub(e.origin).Seconds(), snap: s, plan: plan,
+		decision: make(map[string]*sched.Decision, len(plan.Decisions))}
+	for i := range plan.Decisions {
+		c.decision[plan.Decisions[i].Job] = &plan.Decisions[i]
+	}
+	width := len(s.Nodes.Resources())
+	if !slices.Equal(e.resources, s.Nodes.Resources()) {
+		e.resources, e.recent = s.Nodes.Resources(), arrivals{} // which tell amounts of others
+	}
+	c.free, c.total = make([]float64, width), make([]float64, width)
+	for i, x := range s.Nodes.Capacity() {
+		c.total[i%width] += x
+		c.free[i%width] += max(0, s.Free[i])
+	}
+	for i := range s.Running {
+		r := &s.Running[i]
+		size := e.sizeOf(c, r.Job)
+		if d := c.decision[r.Job.ID]; d != nil && d.Kind == sched.Preempt {
+			add(c.free, size, 1)
+			continue
+		}
+		h := held{hash: hashOf(r.Job.ID, e.config.Seed), runtime: forecast(r.Prediction.Dist, r.Prediction.Point), size: size,
+			slow: 1}
+		if r.Slowed {
+			h.slow = r.Job.SlowdownOrOne()
+		}
+		h.ran = max(0, s.Now.Sub(r.Started).Seconds()) / h.slow
+		h.passed = h.runtime.CDF(h.ran)
+		c.running = append(c.running, h)
+	}
+	for i := range s.Pending {
+		e.pend(c, i)
+	}
+	return c
+}
+
+// forecast is a distribution where a prediction has none.
+func forecast(d dist.Distribution, point float64) dist.Distribution {
+	if d != nil {
+		return d
+	}
+	p, err := dist.NewPoint(point)
+	if err != nil {
+		p, _ = dist.NewPoint(0) // of no number
+	}
+	return p
+}
+
+func add(to, size []float64, sign float64) {
+	for r, x := range size {
+		to[r] += float64(sign * x)
+	}
+}
+
+// sizeOf is what a gang holds of each resource.
+func (e *Estimator) sizeOf(c *cycle, j *sched.Job) []float64 {
+	demand, err := c.snap.Nodes.Demand(j.Demand)
+	if err != nil {
+		return make([]float64, len(c.free))
+	}
+	size := make([]float64, len(demand))
+	for r, d := range demand {
+		size[r] = float64(d * float64(j.Tasks))
+	}
+	return size
+}
+
+// pend takes in a pending job: as one that starts now, or one that waits.
+func (e *Estimator) pend(c *cycle, index int) {
+	p := &c.snap.Pending[index]
+	w := e.jobs[p.Job.ID]
+	runtime := forecast(p.Prediction.Dist, p.Prediction.Point)
+	size := e.sizeOf(c, p.Job)
+	t := e.traits(c, p, size)
+	if w == nil || w.job != p.Job {
+		w = &waiting{job: p.Job, hash: hashOf(p.Job.ID, e.config.Seed), first: c.now}
+		e.jobs[p.Job.ID] = w
+		a := arrival{at: t.submitted, traits: t, deadline: t.deadline - t.submitted, runtime: runtime, size: size}
+		e.recent.add(&a)
+	}
+	w.seen = e.round
+	if d := c.decision[p.Job.ID]; d != nil && d.Kind == sched.Start {
+		add(c.free, size, -1)
+		slow := 1.0
+		if c.snap.Nodes.Slowed(p.Job, d.Nodes) {
+			slow = p.Job.SlowdownOrOne()
+		}
+		if !p.Job.Preferred.IsAny() {
+			e.slow.learn(slow > 1)
+		}
+		c.running = append(c.running, held{hash: w.hash, runtime: runtime, slow: slow, size: size})
+		e.started(w, c.now)
+		c.starting = append(c.starting, candidate{waiting: w, pending: p, index: index, traits: t, slow: slow})
+		return
+	}
+	w.cycles++
+	j := candidate{waiting: w, pending: p, index: index, traits: t, size: size,
+		slow: 1 + float64((p.Job.SlowdownOrOne()-1)*e.slow.of(p.Job))}
+	for r, x := range size {
+		j.never = j.never || x > c.total[r]+enough
+	}
+	reason := &c.plan.Rest
+	if d := c.decision[p.Job.ID]; d != nil {
+		reason = &d.Reason
+	}
+	switch reason.Code {
+	case sched.ReasonSpent, sched.ReasonNoUtility:
+		j.never, e.givesUp = true, 1
+	case sched.ReasonTooLarge, sched.ReasonNoFeasibleSet:
+		j.never = true
+	}
+	c.jobs = append(c.jobs, j)
+}
+
+func (e *Estimator) traits(c *cycle, p *sched.Pending, size []float64) traits {
+	j := p.Job
+	t := traits{submitted: j.Submitted.Sub(e.origin).Seconds(), priority: j.Priority, deadline: math.Inf(1),
+		planned: math.Inf(1), mean: p.Prediction.Point}
+	if p.Prediction.Dist != nil {
+		t.mean = p.Prediction.Dist.Mean()
+	}
+	if j.Deadline > 0 {
+		t.deadline = t.submitted + j.Deadline.Seconds()
+	}
+	share := 0.0
+	for r, x := range size {
+		share = max(share, x/max(c.total[r], enough))
+	}
+	t.worth = j.Worth().At(c.now-t.submitted+t.mean) / max(share*max(t.mean, 1), 1e-12)
+	if d := c.decision[j.ID]; d != nil && !d.Start.IsZero() {
+		t.planned = max(0, d.Start.Sub(c.snap.Now).Seconds())
+	}
+	return t
+}
+
+// started compares what was told of a job with when it starts.
+func (e *Estimator) started(w *waiting, now float64) {
+	for i := range w.tellings {
+		t := &w.tellings[i]
+		e.drift.learn(t, now, e.cycle)
+		e.orders.learn(t, now-t.at, e.cycle)
+	}
+	delete(e.jobs, w.job.ID)
+}
+
+// learn takes in what still waits, and forgets jobs that are gone.
+func (e *Estimator) learn(c *cycle) {
+	for id, w := range e.jobs { // the order does not matter
+		if w.seen != e.round {
+			delete(e.jobs, id)
+		}
+	}
+	e.drift.begin()
+	for i := range c.jobs {
+		for k := range c.jobs[i].tellings {
+			t := &c.jobs[i].tellings[k]
+			e.drift.wait(t, c.now, e.cycle)
+		}
+	}
+	e.observed = e.drift.settle(e.observed, e.cycle)
+}
+
+// imagine simulates worlds, as many as the work allows, and two at least.
+func (e *Estimator) imagine(c *cycle) {
+	if len(c.jobs) == 0 {
+		return
+	}
+	e.world.work = 0
+	best := e.orders.best()
+	for n := 0; n < e.config.Worlds && (n < 2 || e.world.work < e.config.Work); n++ {
+		w := e.next
+		e.next = (e.next + 1) % e.config.Worlds
+		e.simulate(c, w, best)
+		for i := range c.jobs {
+			j := &c.jobs[i]
+			if len(j.samples) == 0 {
+				j.samples = make([]float64, e.config.Worlds)
+				for k := range j.samples {
+					j.samples[k] = math.NaN()
+				}
+			}
+			j.samples[w] = c.now + e.world.start[i]
+		}
+	}
+	if e.asks(c) {
+		e.ask(c, best)
+	}
+}
+
+// simulate lets one world go on, its queue in some order.
+func (e *Estimator) simulate(c *cycle, number, order int) {
+	w := &e.world
+	w.cycle, w.depth = c.snap.Cycle.Seconds(), depth(len(c.jobs))
+	w.free = append(w.free[:0], c.free...)
+	w.ends, w.jobs, w.queue, w.start = w.ends[:0], w.jobs[:0], w.queue[:0], w.start[:0]
+	salt := mix(uint64(number) + 1)
+	for i := range c.running {
+		h := &c.running[i]
+		p := h.passed + float64((1-h.passed)*uniform(mix(h.hash^salt)))
+		left := (h.runtime.Quantile(min(p, 1)) - h.ran) * h.slow
+		if !(left > 0) { // refuted: as long again as it is over
+			_, hi := h.runtime.Bounds()
+			left = max(h.ran-hi, e.cycle)
+		}
+		w.push(ending{left, h.size})
+	}
+	left := 0
+	for i := range c.jobs {
+		j := &c.jobs[i]
+		w.start = append(w.start, math.Inf(1))
+		if j.never {
+			continue
+		}
+		left++
+		runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
+		u := mix(j.hash ^ salt)
+		slow := 1.0
+		if !j.job.Preferred.IsAny() && uniform(mix(u)) < e.slow.share() {
+			slow = j.job.SlowdownOrOne()
+		}
+		w.add(entry{key: j.traits.key(order), seq: int32(i), at: int32(i), size: j.size,
+			until: e.until(&j.traits, c.now), runtime: slow * runtime.Quantile(uniform(u))})
+	}
+	w.line()
+	most := len(c.jobs) + 200
+	if disciplines[order] == strict {
+		most = 0 // nobody waits for those that come later
+	}
+	w.run(disciplines[order], left, e.recent.replay(c.now, e.givesUp, mix(salt^e.config.Seed), most, order))
+}
+
+// until is when a job is given up, in seconds from now.
+func (e *Estimator) until(t *traits, now float64) float64 {
+	if e.givesUp <= 0 {
+		return math.Inf(1)
+	}
+	return t.deadline - now
+}
+
+// asks tells whether the orders are to be compared: when a job is to be told of for the first time.
+func (e *Estimator) asks(c *cycle) bool {
+	return slices.ContainsFunc(c.jobs, func(j candidate) bool { return due(j.cycles) })
+}
+
+// due tells in which cycles of its wait an estimate is noted: the first, the second, the fourth, and so on.
+func due(cycles int) bool { return cycles&(cycles-1) == 0 }
+
+// ask has each order say when the jobs start, by one world, and notes what is said.
+func (e *Estimator) ask(c *cycle, best int) {
+	for i := range c.jobs {
+		j := &c.jobs[i]
+		if !due(j.cycles) || j.never {
+			continue
+		}
+		t := telling{at: c.now}
+		t.median, t.spread = e.raw(c, j)
+		for o := range t.orders {
+			t.orders[o] = math.NaN()
+		}
+		j.tellings = append(j.tellings, t)
+	}
+	for n := range asked {
+		if n > 0 && e.world.work > 2*e.config.Work {
+			break
+		}
+		o := e.turn
+		e.turn = (e.turn + 1) % orders
+		e.simulate(c, 0, o)
+		for i := range c.jobs {
+			if j := &c.jobs[i]; due(j.cycles) && !j.never {
+				j.tellings[len(j.tellings)-1].orders[o] = e.world.start[i]
+			}
+		}
+	}
+}
+
+// sorted are a job's samples, in seconds since the origin.
+func (e *Estimator) sorted(j *candidate) []float64 {
+	e.scratch = e.scratch[:0]
+	for _, x := range j.samples {
+		if !math.IsNaN(x) {
+			e.scratch = append(e.scratch, x)
+		}
+	}
+	slices.SortFunc(e.scratch, cmp.Compare[float64])
+	return e.scratch
+}
+
+// raw is what the worlds say: the median in seconds from now, and the spread of its logarithm.
+func (e *Estimator) raw(c *cycle, j *candidate) (median, spread float64) {
+	sorted := e.sorted(j)
+	median = max(0, quantileOf(sorted, 0.5)-c.now)
+	lo, hi := max(0, quantileOf(sorted, 0.16)-c.now), max(0, quantileOf(sorted, 0.84)-c.now)
+	return median, max(least, logRatio(hi, lo, e.cycle)/2)
+}
+
+// least is the smallest standard deviation of a logarithm that is believed.
+const least = 0.2
+
+// quantileOf is linear between the middles of sorted samples' shares.
+func quantileOf(sorted []float64, p float64) float64 {
+	n := len(sorted)
+	if n == 0 {
+		return math.Inf(1)
+	}
+	at := float64(p*float64(n)) - 0.5
+	i := int(math.Floor(at))
+	switch {
+	case i < 0:
+		return sorted[0]
+	case i >= n-1:
+		return sorted[n-1]
+	}
+	lo, hi := sorted[i], sorted[i+1]
+	if lo == hi || math.IsInf(hi, 1) {
+		return hi
+	}
+	return lo + float64((hi-lo)*(at-float64(i)))
+}
+
+// tell makes the outlooks.
+func (e *Estimator) tell(c *cycle) []Outlook {
+	out := make([]Outlook, 0, len(c.jobs)+len(c.starting))
+	next := 0
+	for i := range c.jobs {
+		j := &c.jobs[i]
+		for ; next < len(c.starting) && c.starting[next].index < j.index; next++ {
+			out = append(out, Outlook{})
+			e.begins(c, &c.starting[next], &out[len(out)-1])
+		}
+		out = append(out, Outlook{})
+		o := &out[len(out)-1]
+		o.Job, o.MeetsDeadline = j.job.ID, math.NaN()
+		if j.never {
+			for l := range o.Start.at {
+				o.Start.at[l], o.End.at[l] = math.Inf(1), math.Inf(1)
+			}
+			if j.job.Deadline > 0 {
+				o.MeetsDeadline = 0
+			}
+			continue
+		}
+		e.starts(c, j, &o.Start)
+		e.ends(c, j, o)
+	}
+	for ; next < len(c.starting); next++ {
+		out = append(out, Outlook{})
+		e.begins(c, &c.starting[next], &out[len(out)-1])
+	}
+	return out
+}
+
+// begins tells of a job that starts now.
+func (e *Estimator) begins(c *cycle, j *candidate, o *Outlook) {
+	o.Job, o.MeetsDeadline = j.job.ID, math.NaN()
+	e.ends(c, j, o)
+}
+
+// starts corrects what the worlds say by how such estimates have come out.
+func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
+	median, spread := e.raw(c, j)
+	s := &e.drift.shifts[scale(median, e.cycle)]
+	soonest := e.cycle
+	for l := range toldLevels {
+		z := float64((1-s.weight)*prior[l]) + float64(s.weight*s.at[l])
+		at := float64((min(median, longest)+e.cycle)*math.Exp(spread*z)) - e.cycle
+		if at = max(at, soonest); at >= longest/2 {
+			at = math.Inf(1)
+		}
+		to.at[l] = at
+		soonest = at
+	}
+}
+
+// prior are the standardised quantiles before anything is learnt: those of the normal distribution, by half wider.
+var prior = [levels]float64{-2.94, -1.92, -1.01, 0, 1.01, 1.92, 2.94}
+
+// ends adds the runtime to the start, and tells the chance of the deadline.
+func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
+	runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
+	if j.forecast != runtime {
+		j.forecast = runtime
+		for i := range j.runtimes {
+			j.runtimes[i] = runtime.Quantile((float64(i) + 0.5) / parts)
+		}
+	}
+	e.scratch = e.scratch[:0]
+	met, due := 0.0, j.traits.deadline-c.now
+	for a := range parts {
+		start := o.Start.Quantile((float64(a) + 0.5) / parts)
+		for _, x := range j.runtimes {
+			e.scratch = append(e.scratch, start+float64(j.slow*x))
+		}
+		if j.job.Deadline > 0 && due > start {
+			met += runtime.CDF((due-start)/j.slow) / parts
+		}
+	}
+	slices.SortFunc(e.scratch, cmp.Compare[float64])
+	shortest, _ := runtime.Bounds()
+	for l, p := range toldLevels {
+		o.End.at[l] = max(quantileOf(e.scratch, p), o.Start.at[l]+float64(j.slow*shortest))
+	}
+	if j.job.Deadline > 0 {
+		o.MeetsDeadline = e.chance(c, j, met, o.Start.Quantile(0.5))
+	}
+}
+
+// chance is the probability told of meeting a deadline. A deadline that has passed is missed.
+func (e *Estimator) chance(c *cycle, j *candidate, met, start float64) float64 {
+	if c.now > j.traits.deadline {
+		return 0
+	}
+	f := odds.Foretold{Chance: odds.Doubtful(met, j.pending.Prediction.Samples),
+		Passed: min(1, (c.now+start-j.traits.submitted)/max(j.job.Deadline.Seconds(), 1))}
+	if due(j.cycles) {
+		e.promises.add(j.job.ID, j.traits.deadline, e.round, f)
+	}
+	return e.odds.Tell(f)
+}

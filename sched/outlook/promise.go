@@ -1,0 +1,81 @@
+package outlook
+
+import (
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/internal/odds"
+)
+
+// promise is what was told of a job's deadline, to learn from what becomes of it.
+type promise struct {
+	job      string
+	deadline float64 // seconds since the origin
+	told     []odds.Foretold
+	seen     int // the round in which the job was last seen
+}
+
+// promises are in the order in which they were made.
+type promises struct {
+	list []*promise
+	of   map[string]*promise
+}
+
+// add notes what is told of a job.
+func (p *promises) add(job string, deadline float64, round int, f odds.Foretold) {
+	m := p.of[job]
+	if m == nil || m.deadline != deadline {
+		m = &promise{job: job, deadline: deadline}
+		p.of[job] = m
+		p.list = append(p.list, m)
+	}
+	m.seen = round
+	m.told = append(m.told, f)
+}
+
+// review learns from jobs that have finished, and from those that still wait or run after their deadlines. A job that
+// is nowhere any more teaches nothing.
+func (e *Estimator) review(c *cycle) {
+	finished := map[string]float64{}
+	for _, d := range c.snap.Completed {
+		finished[d.Job] = d.At.Sub(e.origin).Seconds()
+	}
+	see := func(j *sched.Job) {
+		if m := e.promises.of[j.ID]; m != nil {
+			m.seen = e.round
+		}
+	}
+	for i := range c.snap.Running {
+		see(c.snap.Running[i].Job)
+	}
+	for i := range c.snap.Pending {
+		see(c.snap.Pending[i].Job)
+	}
+	kept := e.promises.list[:0]
+	for _, m := range e.promises.list {
+		at, done := finished[m.job]
+		switch {
+		case done:
+			e.keepWord(m, at <= m.deadline)
+		case m.seen != e.round: // withdrawn, or being stopped
+			e.forget(m)
+		case c.now > m.deadline:
+			e.keepWord(m, false)
+		default:
+			kept = append(kept, m)
+		}
+	}
+	clear(e.promises.list[len(kept):])
+	e.promises.list = kept
+}
+
+func (e *Estimator) keepWord(m *promise, met bool) {
+	for _, f := range m.told {
+		e.odds.Learn(f, met)
+	}
+	e.forget(m)
+}
+
+func (e *Estimator) forget(m *promise) {
+	if e.promises.of[m.job] == m {
+		delete(e.promises.of, m.job)
+	}
+}

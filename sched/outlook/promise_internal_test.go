@@ -1,0 +1,50 @@
+package outlook
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/internal/odds"
+)
+
+// TestReview: a job teaches once whether it met its deadline, as soon as that is certain. One that is gone teaches
+// nothing.
+func TestReview(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(0, 0).UTC().Add(time.Duration(s) * time.Second) }
+	j := &sched.Job{ID: "j", Tasks: 1, Submitted: at(0), Deadline: 100 * time.Second}
+	waits := func(s int) *sched.Snapshot { return &sched.Snapshot{Now: at(s), Pending: []sched.Pending{{Job: j}}} }
+	runs := func(s int) *sched.Snapshot { return &sched.Snapshot{Now: at(s), Running: []sched.Running{{Job: j}}} }
+	done := func(s, when int) *sched.Snapshot {
+		return &sched.Snapshot{Now: at(s), Completed: []sched.Completion{{Job: "j", At: at(when)}}}
+	}
+	away := func(s int) *sched.Snapshot { return &sched.Snapshot{Now: at(s)} }
+	for name, c := range map[string]struct {
+		seen      []*sched.Snapshot
+		jobs, met float64
+	}{
+		"in time":             {[]*sched.Snapshot{waits(1), runs(10), done(20, 15)}, 1, 1},
+		"at the deadline":     {[]*sched.Snapshot{runs(95), done(105, 100)}, 1, 1},
+		"late":                {[]*sched.Snapshot{runs(95), done(105, 101)}, 1, 0},
+		"waits past its time": {[]*sched.Snapshot{waits(95), waits(101), waits(110), done(200, 190)}, 1, 0},
+		"runs past its time":  {[]*sched.Snapshot{runs(95), runs(101), done(105, 104)}, 1, 0},
+		"not over":            {[]*sched.Snapshot{runs(95), runs(100)}, 0, 0},
+		"withdrawn":           {[]*sched.Snapshot{waits(10), away(20), away(200)}, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, err := New(Config{})
+			require.NoError(t, err)
+			e.origin = at(0)
+			e.promises.add("j", 100, 0, odds.Foretold{Chance: 0.5})
+			for _, s := range c.seen {
+				e.round++
+				e.review(&cycle{snap: s, now: s.Now.Sub(at(0)).Seconds()})
+			}
+			jobs, met := e.odds.Learnt()
+			assert.Equal(t, []float64{c.jobs, c.met}, []float64{jobs, met})
+		})
+	}
+}

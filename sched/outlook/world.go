@@ -1,0 +1,240 @@
+package outlook
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// entry is a job that waits in a world.
+type entry struct {
+	key     float64
+	seq     int32 // ties
+	at      int32 // index of the pending job; -1 for one that is still to arrive
+	runtime float64
+	until   float64 // it is given up then
+	size    []float64
+}
+
+// ending is a job that runs in a world.
+type ending struct {
+	at   float64
+	size []float64
+}
+
+// world is one way in which the cluster may go on. Nodes are not told apart: what counts is the sum of each resource.
+type world struct {
+	cycle float64
+	free  []float64
+	ends  []ending // a heap
+	jobs  []entry
+	queue []int32   // of jobs, in order
+	start []float64 // of the pending jobs, in seconds from now; +Inf for never
+	work  int
+	depth int // how many jobs are passed over at most
+
+	after []ending  // scratch
+	room  []float64 // scratch
+}
+
+// align is the next cycle.
+func (w *world) align(t float64) float64 {
+	if w.cycle > 0 {
+		return float64(math.Ceil(t/w.cycle) * w.cycle)
+	}
+	return t
+}
+
+func (w *world) push(e ending) {
+	w.ends = append(w.ends, e)
+	i := len(w.ends) - 1
+	for i > 0 {
+		p := (i - 1) / 2
+		if w.ends[p].at <= e.at {
+			break
+		}
+		w.ends[i] = w.ends[p]
+		i = p
+	}
+	w.ends[i] = e
+}
+
+func (w *world) pop() ending {
+	top, last := w.ends[0], w.ends[len(w.ends)-1]
+	w.ends = w.ends[:len(w.ends)-1]
+	n := len(w.ends)
+	for i := 0; n > 0; {
+		c := 2*i + 1
+		if c >= n {
+			w.ends[i] = last
+			break
+		}
+		if c+1 < n && w.ends[c+1].at < w.ends[c].at {
+			c++
+		}
+		if last.at <= w.ends[c].at {
+			w.ends[i] = last
+			break
+		}
+		w.ends[i] = w.ends[c]
+		i = c
+	}
+	return top
+}
+
+// enough is the part by which rounding may be off.
+const enough = 1e-9
+
+func fits(size, free []float64) bool {
+	for r, x := range size {
+		if x > free[r]+enough {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) take(size []float64, sign float64) {
+	for r, x := range size {
+		w.free[r] += float64(sign * x)
+	}
+}
+
+// add takes in a job, and line has those that were added wait in their order.
+func (w *world) add(e entry) { w.jobs = append(w.jobs, e) }
+
+func (w *world) line() {
+	for i := range w.jobs {
+		w.queue = append(w.queue, int32(i))
+	}
+	slices.SortFunc(w.queue, func(a, b int32) int { return compare(&w.jobs[a], &w.jobs[b]) })
+}
+
+// arrive puts a job into the queue.
+func (w *world) arrive(e entry) {
+	w.add(e)
+	i, _ := slices.BinarySearchFunc(w.queue, &e, func(a int32, b *entry) int { return compare(&w.jobs[a], b) })
+	w.work += (len(w.queue) - i) / 16
+	w.queue = slices.Insert(w.queue, i, int32(len(w.jobs)-1))
+}
+
+func compare(a, b *entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.seq, b.seq)) }
+
+// run lets the world go on until the jobs that wait now have started, left of them at first. Jobs to come are asked for
+// by next: the time of the next one, and the job itself.
+func (w *world) run(how discipline, left int, next func() (at float64, e entry, ok bool)) {
+	coming, job, more := next()
+	t := w.align(math.SmallestNonzeroFloat64) // what did not start now
+	for left > 0 {
+		for len(w.ends) > 0 && w.ends[0].at <= t {
+			w.take(w.pop().size, 1)
+		}
+		for more && coming <= t {
+			w.arrive(job)
+			coming, job, more = next()
+		}
+		left -= w.startAt(t, how)
+		then := math.Inf(1)
+		if len(w.ends) > 0 {
+			then = w.ends[0].at
+		}
+		if more {
+			then = min(then, coming)
+		}
+		if math.IsInf(then, 1) {
+			return // the rest never fits
+		}
+		t = max(w.align(then), math.Nextafter(t, math.Inf(1)))
+	}
+}
+
+// depth is how many jobs may be passed over at a time. It bounds the work where thousands wait.
+func depth(waiting int) int { return max(64, 200_000/max(waiting, 1)) }
+
+// startAt starts what can start at a time, and returns how many of those are jobs that wait now.
+func (w *world) startAt(t float64, how discipline) (started int) {
+	kept, passed, reserved, shadow := 0, 0, false, 0.0
+	for i, at := range w.queue {
+		e := &w.jobs[at]
+		w.work++
+		if t >= e.until {
+			if e.at >= 0 {
+				started++ // never
+			}
+			continue
+		}
+		if fits(e.size, w.free) && (!reserved || w.beside(e, t, shadow)) {
+			w.take(e.size, -1)
+			w.push(ending{t + e.runtime, e.size})
+			if e.at >= 0 {
+				w.start[e.at] = t
+				started++
+			}
+			continue
+		}
+		w.queue[kept] = at
+		kept++
+		passed++
+		if how == reserving && !reserved {
+			reserved, shadow = true, w.shadow(t, e.size)
+		}
+		if how == strict || passed == w.depth || w.exhausted() {
+			w.keep(kept, i+1)
+			return started
+		}
+	}
+	w.queue = w.queue[:kept]
+	return started
+}
+
+// keep removes what is between two places of the queue.
+func (w *world) keep(from, to int) {
+	if from < to {
+		w.work += (len(w.queue) - to) / 16
+		w.queue = slices.Delete(w.queue, from, to)
+	}
+}
+
+// beside tells whether a job that fits now does not delay the reservation. One that lasts longer takes of what is then
+// free beyond it.
+func (w *world) beside(e *entry, t, shadow float64) bool {
+	if t+e.runtime <= shadow {
+		return true
+	}
+	if !fits(e.size, w.room) {
+		return false
+	}
+	for r, x := range e.size {
+		w.room[r] -= x
+	}
+	return true
+}
+
+// exhausted tells that some resource is used up.
+func (w *world) exhausted() bool {
+	for _, x := range w.free {
+		if x <= enough {
+			return true
+		}
+	}
+	return false
+}
+
+// shadow is when so much is free, and leaves in room what is then free beyond it.
+func (w *world) shadow(t float64, size []float64) float64 {
+	w.after = append(w.after[:0], w.ends...)
+	slices.SortFunc(w.after, func(a, b ending) int { return cmp.Compare(a.at, b.at) })
+	w.room = append(w.room[:0], w.free...)
+	w.work += len(w.after)
+	at := t
+	for i := 0; i < len(w.after) && !fits(size, w.room); i++ {
+		for r, x := range w.after[i].size {
+			w.room[r] += x
+		}
+		at = w.after[i].at
+	}
+	for r, x := range size {
+		w.room[r] -= x
+	}
+	return at
+}
