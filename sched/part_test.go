@@ -2,6 +2,10 @@ package sched_test
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -270,4 +274,82 @@ func TestPartialPreemptionIsChecked(t *testing.T) {
 	require.ErrorContains(t, sched.CheckPlan(s, stop(sched.NodeTasks{Node: "b", Tasks: 1})), "over-commits")
 	require.ErrorContains(t, sched.CheckPlan(s, stop(sched.NodeTasks{Node: "a", Tasks: 3})), "do not run there")
 	require.ErrorContains(t, sched.CheckPlan(s, stop(s.Running[0].Nodes...)), "all tasks")
+}
+
+// TestPartsAtRandom: whatever tasks end, are lost or come back, what the loop shows is what an account by hand has.
+func TestPartsAtRandom(t *testing.T) {
+	for seed := range uint64(20) {
+		rng := rand.New(rand.NewPCG(seed, 6))
+		s := newSharing(t)
+		runs := map[string]map[string]int{"g": {"a": 2, "b": 1}}
+		jobs := map[string]*sched.Job{"g": s.seen.Running[0].Job}
+		waits := map[string]bool{}
+		parts := 0
+		for range 120 {
+			id, node := randomTask(rng, runs)
+			e := sched.Event{ID: id, Nodes: []sched.NodeTasks{{Node: node, Tasks: 1}}}
+			switch op := rng.IntN(6); {
+			case op == 0 || id == "":
+				id = fmt.Sprint("j", len(jobs))
+				jobs[id] = gang(id, 3).Job()
+				runs[id] = map[string]int{"a": 1, "b": 2}
+				s.step(sched.Event{Kind: sched.Submitted, Job: jobs[id]}, sched.Event{Kind: sched.Started, ID: id,
+					Nodes: []sched.NodeTasks{{Node: "a", Tasks: 1}, {Node: "b", Tasks: 2}}})
+				continue
+			case op == 1: // the whole job ends
+				delete(runs, id)
+				e.Kind, e.Nodes, e.Runtime = sched.Finished, nil, time.Second
+			case op == 2: // a task ends
+				e.Kind = sched.Finished
+				lessOne(runs, id, node)
+			case op == 3: // all that was lost starts again
+				for part := range waits {
+					runs[part] = map[string]int{"b": 1}
+					delete(waits, part)
+					s.step(sched.Event{Kind: sched.Started, ID: part, Nodes: []sched.NodeTasks{{Node: "b", Tasks: 1}}})
+				}
+				continue
+			default: // a task is lost
+				parts++
+				e.Kind, e.Job = sched.Preempted, jobs[id].Part(parts, 1)
+				jobs[e.Job.ID], waits[e.Job.ID] = e.Job, true
+				lessOne(runs, id, node)
+			}
+			c := s.step(e, measured(time.Second))
+			require.Empty(t, c.Ignored)
+			held := map[string]int{}
+			for _, r := range s.seen.Running {
+				got := map[string]int{}
+				for _, nt := range r.Nodes {
+					got[nt.Node], held[nt.Node] = nt.Tasks, held[nt.Node]+nt.Tasks
+				}
+				require.Equal(t, runs[r.Job.ID], got, "seed %d: job %s", seed, r.Job.ID)
+			}
+			require.Len(t, s.seen.Running, len(runs))
+			require.Len(t, s.seen.Pending, len(waits))
+			a, b := float64(held["a"]), float64(held["b"])
+			require.InDeltaSlice(t, []float64{4 - a, 8 - 2*a, 4 - b, 8 - 2*b}, s.seen.Free, 1e-9)
+		}
+	}
+}
+
+// randomTask is a task that runs, by its job and node.
+func randomTask(rng *rand.Rand, runs map[string]map[string]int) (job, node string) {
+	ids := slices.Sorted(maps.Keys(runs))
+	if len(ids) == 0 {
+		return "", ""
+	}
+	job = ids[rng.IntN(len(ids))]
+	nodes := slices.Sorted(maps.Keys(runs[job]))
+	return job, nodes[rng.IntN(len(nodes))]
+}
+
+// lessOne takes a task out of the account.
+func lessOne(runs map[string]map[string]int, job, node string) {
+	if runs[job][node]--; runs[job][node] == 0 {
+		delete(runs[job], node)
+	}
+	if len(runs[job]) == 0 {
+		delete(runs, job)
+	}
 }
