@@ -88,6 +88,7 @@ type site struct {
 	secure  func(who string) *tls.Config
 	// lostAfter is long enough for a busy machine.
 	lostAfter time.Duration
+	take      int // workers that an agent asks for
 }
 
 func newSite(t *testing.T) *site {
@@ -143,7 +144,7 @@ func (s *site) agent(name string, workers int, e live.Executor) *running {
 	s.t.Helper()
 	system, fleet := s.system("kairos", workers)
 	return start(func(ctx context.Context) error {
-		return live.RunAgent(ctx, live.AgentConfig{System: system, Fleet: fleet, Name: name, Executor: e, Attempts: 2,
+		return live.RunAgent(ctx, live.AgentConfig{System: system, Fleet: fleet, Name: name, Workers: s.take, Executor: e, Attempts: 2,
 			TLS: s.secure(name), Resend: 50 * time.Millisecond,
 			Log: slog.New(slog.NewTextHandler(s.t.Output(), nil))})
 	})
@@ -173,6 +174,7 @@ func TestTasksSurviveTheirSchedulersRestart(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("fleet", func(t *testing.T) {
 		ctx, s, e := limited(t), newSite(t), &functions{}
+		s.take = 2
 		d, a, client := s.dispatch(2), s.agent("a", 2, e), s.client()
 		for i := range 6 {
 			require.NoError(t, client.Submit(ctx, job(fmt.Sprint("job", i), 3, "70ms")))

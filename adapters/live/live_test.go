@@ -124,6 +124,9 @@ func (r *trial) check(ctx context.Context, t *testing.T, jobs int) {
 func TestAFleetRunsItsJobs(t *testing.T) {
 	for system, dispatches := range map[string]int{"kairos": 1, "eagle": 2, "hawk": 2, "pigeon": 3, "big-c": 1} {
 		t.Run(system, func(t *testing.T) {
+			if testing.Short() && system != "hawk" {
+				t.Skip("-short")
+			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			r := newTrial(t, system, dispatches, 3)

@@ -41,6 +41,9 @@ func newLife(cfg *Config) (*life, error) {
 	if l.window == 0 && len(l.jobs) > 0 {
 		l.window = l.jobs[len(l.jobs)-1].arrive
 	}
+	if err := l.share(cfg); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 

@@ -34,7 +34,7 @@ func newSuite(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	l.jobs, l.records, l.index = make([]job, 0, suiteJobs), make([]JobRecord, suiteJobs), newIndex(suiteJobs)
 	u := &suite{life: l, text: &bytes.Buffer{}}
 	l.log = newLogger(u.text, l.nodes)
-	l.log.cluster(cfg, s.Slots, 0)
+	l.log.cluster(cfg, s.Slots, 0, false)
 	none := "the simulated cluster never changes, nor does anything go wrong there"
 	u.traits = adaptertest.Traits{
 		Slot: sched.Resources{sched.WholeNode: 1}, Unit: 10 * time.Second, Patience: time.Hour,

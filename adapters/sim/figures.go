@@ -41,7 +41,7 @@ func (a *account) sum() totals {
 		t.events += r.events()
 		t.preemptions += r.Preemptions
 		t.busy, t.inWindow = t.busy.plus(r.Held), t.inWindow.plus(r.HeldInWindow)
-		t.lost = t.lost.plus(taskTime(r.Tasks, r.Lost))
+		t.lost = t.lost.plus(r.lost())
 		t.lastStop = max(t.lastStop, r.Stop)
 	}
 	whole := wholes(a.jobs, a.paths)
@@ -66,7 +66,7 @@ func (s *classSum) hold(r *JobRecord, window time.Duration) {
 	if r.Finish < 0 {
 		return
 	}
-	s.good = s.good.plus(r.Held.minus(taskTime(r.Tasks, r.Lost)))
+	s.good = s.good.plus(r.Held.minus(r.lost()))
 	if r.Finish <= window {
 		s.work = s.work.plus(taskTime(r.Tasks, r.Runtime))
 	}
@@ -120,12 +120,13 @@ func (a *account) metrics(t *totals) Metrics {
 }
 
 // events is how many happened to the job: its submission, starts, preemptions, and its end by completion or drop. All
-// starts but that of a completed run end in a preemption.
+// starts but that of a completed run end in a preemption or an eviction.
 func (r *JobRecord) events() int {
+	stops := 2 * (r.Preemptions + r.Evictions)
 	if r.Finish < 0 {
-		return 2 + 2*r.Preemptions
+		return 2 + stops
 	}
-	return 3 + 2*r.Preemptions
+	return 3 + stops
 }
 
 // share is busy task-time over capacity tasks during d, 0 of no time.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/fnv"
 	"math"
+	"slices"
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
@@ -74,7 +75,7 @@ func (p *Policy) know(job *sched.Job, forecast *predict.Prediction, attained flo
 	}
 	k.seen = p.cycle
 	// A running job is no longer told what it had attained before. What was worked out by it stays.
-	if k.job != job || k.usage != forecast.Usage || k.point != forecast.Point || k.attained < attained {
+	if k.job != job || !alike(k.usage, forecast.Usage) || k.point != forecast.Point || k.attained < attained {
 		k.attained = max(k.attained, attained)
 		k.job, k.usage, k.point = job, forecast.Usage, forecast.Point
 		k.profile, k.err = p.cfg.profile(job, forecast, k.attained)
@@ -99,9 +100,36 @@ func (p *Policy) know(job *sched.Job, forecast *predict.Prediction, attained flo
 	return k
 }
 
+// alike tells whether two forecasts of usage say the same. Forecasts that were written and read back are not the same
+// values in memory.
+func alike(a, b *predict.Usage) bool {
+	if a == b {
+		return true
+	}
+	if !slices.Equal(a.Quantities(), b.Quantities()) {
+		return false
+	}
+	for _, q := range a.Quantities() {
+		x, _ := a.Of(q)
+		y, _ := b.Of(q)
+		if x.Point != y.Point || x.Samples != y.Samples || (x.Dist == nil) != (y.Dist == nil) {
+			return false
+		}
+		if x.Dist == nil {
+			continue
+		}
+		xlo, xhi := x.Dist.Bounds()
+		ylo, yhi := y.Dist.Bounds()
+		if xlo != ylo || xhi != yhi || x.Dist.Mean() != y.Dist.Mean() || x.Dist.Quantile(0.5) != y.Dist.Quantile(0.5) {
+			return false
+		}
+	}
+	return true
+}
+
 func saltOf(id string, seed uint64) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(id)) //nolint:errcheck // a hash never fails
+	h.Write([]byte(id))
 	return mix(h.Sum64() ^ mix(seed))
 }
 

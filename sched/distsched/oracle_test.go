@@ -1,6 +1,7 @@
 package distsched_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -305,23 +306,35 @@ func TestAgainstTheOptimum(t *testing.T) {
 	assert.Greater(t, had, 0.7*best)
 }
 
-// TestRecorded: of what is written of a snapshot the same plan is made.
+// TestRecorded: of what is written of the snapshots the same plans are made, from the first one on.
 func TestRecorded(t *testing.T) {
+	var written bytes.Buffer
+	recorded := newPolicy(t, "dist")
+	live := record.NewRecorder(recorded, &written)
+	var want []*sched.Plan
 	s := busy(t, 11, 20, 25, 30)
-	much := usage.Level{CPU: 5, Memory: 5} // more than is predicted of any
-	s.Running[0].Use = []usage.Task{{Node: s.Running[0].Nodes[0].Node, Ran: time.Minute, Now: much, Mean: much, Max: much,
-		Throttled: true}}
 	s.Others = make([]usage.Level, s.Nodes.Len())
-	s.Others[3] = usage.Level{CPU: 2, Memory: 3}
 	s.Pending[0].Attained = 300
-	data, err := record.Marshal(s)
-	require.NoError(t, err)
-	back, err := record.Unmarshal(data)
-	require.NoError(t, err)
-	want, err := newPolicy(t, "dist").Plan(context.Background(), s)
-	require.NoError(t, err)
-	got, err := newPolicy(t, "dist").Plan(context.Background(), back)
-	require.NoError(t, err)
-	assert.NotEmpty(t, schedtest.Started(want))
-	assert.Equal(t, want, got)
+	for i := range 4 {
+		s = s.Clone()
+		s.Now = s.Now.Add(15 * time.Second)
+		much := usage.Level{CPU: 5 + float64(i%3), Memory: 5} // more than is predicted of any
+		s.Running[0].Use = []usage.Task{{Node: s.Running[0].Nodes[0].Node, Ran: time.Duration(i+4) * 15 * time.Second,
+			Now: much, Mean: much, Max: much, Throttled: true}}
+		s.Others[3] = usage.Level{CPU: float64(i), Memory: 3}
+		plan, err := live.Plan(context.Background(), s)
+		require.NoError(t, err)
+		want = append(want, plan)
+	}
+	require.NoError(t, live.Err())
+	reader, again := record.NewReader(&written), newPolicy(t, "dist")
+	for i := range want {
+		read, err := reader.Read()
+		require.NoError(t, err)
+		got, err := again.Plan(context.Background(), read)
+		require.NoError(t, err)
+		assert.NotEmpty(t, schedtest.Started(got))
+		require.Equal(t, want[i], got, "cycle %d", i)
+	}
+	assert.Equal(t, recorded.Combined(), again.Combined(), "what is read is known to be the same")
 }

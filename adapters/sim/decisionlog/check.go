@@ -28,6 +28,7 @@ type Job struct {
 	Start       time.Duration // the last, -1 if it never started
 	Finish      time.Duration // -1 if it never finished
 	Preemptions int
+	Evictions   int           // of its tasks, from shared nodes
 	Lost        time.Duration // run time thrown away
 	Slowed      bool          // the last start was off its preferred nodes
 	Nodes       []Node        // of the last start
@@ -47,8 +48,11 @@ type Report struct {
 // waits and after the jobs that it waits for have finished, finishes and is preempted only while it runs, and ends in
 // finish or drop; gangs start whole, on known nodes that the job may use, none of which ever holds more than it offers;
 // runs last exactly the runtime, times the slow-down off preferred nodes; what nodes offer agrees with itself; and
-// there were as many cycles as the events tell of. It stops at the first fault, a [*LineError]. Every figure of the
-// report is derived from the events alone, but for the cycles' and the solver's, which only the end line has.
+// there were as many cycles as the events tell of. On shared nodes every task is done once, in its gang or in a part of
+// it, in no less than its runtime; tasks end where they run; nodes without tasks are used for nothing, and no node for
+// more CPU than it has or more memory than its tasks are left with. There, cycles are not counted. It stops at the
+// first fault, a [*LineError]. Every figure of the report is derived from the events alone, but for the cycles' and the
+// solver's, which only the end line has.
 func Check(r io.Reader, opts *Options) (*Report, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -90,6 +94,10 @@ type life struct {
 	// far, and kept how long these took.
 	keeps        bool
 	behind, kept time.Duration
+	// Of a job on shared nodes: how long its tasks ran in all, and how long those did that were lost; and the tasks that
+	// are not complete.
+	held, lostTasks time.Duration
+	open            int
 }
 
 // machine is a node and what it holds.
@@ -110,6 +118,7 @@ type checker struct {
 	order    []*life
 	sums     sums
 	cycles   cycles
+	shared   *shared // of a log of shared nodes
 }
 
 func (c *checker) line(e *Event) error {
@@ -126,6 +135,9 @@ func (c *checker) line(e *Event) error {
 	}
 	c.sums.until(e.Time)
 	c.now = e.Time
+	if c.shared != nil && e.Kind != End {
+		return c.shared.line(c, e)
+	}
 	switch e.Kind {
 	case Cluster:
 		return c.cluster(e)
@@ -161,6 +173,9 @@ func (c *checker) cluster(e *Event) error {
 			return err
 		}
 		c.machines[n.Node] = m
+	}
+	if h.Shared {
+		c.shared = newShared(e.Nodes)
 	}
 	return nil
 }
@@ -207,7 +222,7 @@ func (c *checker) end(e *Event) error {
 		return fmt.Errorf("%w: %d cycles", ErrSyntax, e.Trailer.Cycles)
 	case stops > e.Trailer.Cycles:
 		return fmt.Errorf("%w: the solver stopped %d times in %d cycles", ErrMismatch, stops, e.Trailer.Cycles)
-	case c.opts.AnyRuntime:
+	case c.opts.AnyRuntime || c.shared != nil:
 		return nil
 	}
 	return c.cycles.check(e.Trailer.Cycles, e.Time)
@@ -390,6 +405,9 @@ func (c *checker) complete() error {
 		return lineError(0, "", fmt.Errorf("%w: empty", ErrIncomplete))
 	case c.opts.Partial:
 		return nil
+	}
+	if err := c.shared.complete(); err != nil {
+		return err
 	}
 	for _, j := range c.order {
 		if j.stage == waits || j.stage == runs {

@@ -15,8 +15,19 @@
 //	{"t":50,"event":"finish","job":"j1","class":"slo","tasks":2,"deadline":90}
 //	{"t":50,"event":"end","cycles":5,"solver":{"engine":"native","gap_mean":0,"gap_p99":0,"stops":{"optimal":5}}}
 //
+// On nodes that tasks share the cluster's line has "shared":true, and a submission how long each of its tasks takes at
+// full speed ("task_runtimes"). The tasks of a gang start in the order of its nodes and are numbered so, from 0. They
+// end one by one, the last one with the job's finish. A task that is evicted or preempted while others of its gang go
+// on waits as a part, which is a job of its own from then on, without a submission; without "part" the whole gang
+// waits. Once a cycle there is what each node is used for, in the order of the cluster's line:
+//
+//	{"t":60,"event":"task","job":"j1",…,"node":"m0000","index":2}
+//	{"t":61.5,"event":"evict","job":"j1",…,"node":"m0001","index":0,"part":"j1#1"}
+//	{"t":75,"event":"preempt","job":"j1",…,"nodes":[{"node":"m0001","tasks":1}],"indices":[1],"part":"j1#2"}
+//	{"t":75,"event":"usage","cpu":[0.25,0],"memory":[0.1,0]}
+//
 // The cluster's line comes first and the end's last. A job's events are
-// submit, start, finish, preempt and drop; deadline is absolute and 0 for best-effort jobs ("be").
+// submit, start, finish, preempt, task, evict and drop; deadline is absolute and 0 for best-effort jobs ("be").
 // After names the jobs that must have finished before the job starts. Jobs with the same "of" are stages of one, which
 // counts once in numbers of jobs and in latencies.
 // tasks_per_node turns task-hours into machine-hours. Absent fields mean: slowdown 1, no checkpoint, demand {"node":1},
@@ -39,6 +50,10 @@ const (
 	Preempt = "preempt"
 	Drop    = "drop"
 	End     = "end"
+	// On shared nodes:
+	Task  = "task"
+	Evict = "evict"
+	Usage = "usage"
 )
 
 // Classes of job.
@@ -101,6 +116,15 @@ type Event struct {
 	Demand    map[string]float64
 	Required  []Term
 	Preferred []Term
+	// TaskRuntimes are, of submissions to shared nodes, how long each task takes at full speed.
+	TaskRuntimes []time.Duration
+	// Node, Index and Part are of the end of a task on a shared node; Indices are the tasks of a preemption, instead.
+	Node    string
+	Index   int
+	Indices []int
+	Part    string
+	// CPU and Memory are what shared nodes are used for.
+	CPU, Memory []float64
 	// Header is of the cluster's line, Trailer of the end's; nil elsewhere.
 	Header  *Header
 	Trailer *Trailer
@@ -127,6 +151,8 @@ type Header struct {
 	Seed         int64
 	Cycle, Span  time.Duration
 	TasksPerNode int
+	// Shared tells that tasks share the nodes.
+	Shared bool
 }
 
 // Trailer is what the last line says of the cycles.

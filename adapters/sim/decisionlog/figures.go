@@ -22,17 +22,19 @@ type Metrics struct {
 		Jobs      int `json:"jobs"`
 		Completed int `json:"completed"`
 	} `json:"be"`
-	Goodput             PerClass `json:"goodput_machine_hours"`
-	WorkInWindow        PerClass `json:"work_in_window_machine_hours"`
-	BELatency           Spread   `json:"be_latency_s"`
-	JCT                 Spread   `json:"jct_s"`
-	Preemptions         int      `json:"preemptions"`
-	LostMachineHours    float64  `json:"lost_machine_hours"`
-	Utilisation         float64  `json:"utilisation"`
-	UtilisationInWindow float64  `json:"utilisation_in_window"`
-	MakespanS           float64  `json:"makespan_s"`
-	Cycles              int      `json:"cycles"`
-	Solver              Solver   `json:"solver"`
+	Goodput      PerClass `json:"goodput_machine_hours"`
+	WorkInWindow PerClass `json:"work_in_window_machine_hours"`
+	BELatency    Spread   `json:"be_latency_s"`
+	JCT          Spread   `json:"jct_s"`
+	Preemptions  int      `json:"preemptions"`
+	// Evictions is how many tasks were evicted from shared nodes.
+	Evictions           int     `json:"evictions,omitempty"`
+	LostMachineHours    float64 `json:"lost_machine_hours"`
+	Utilisation         float64 `json:"utilisation"`
+	UtilisationInWindow float64 `json:"utilisation_in_window"`
+	MakespanS           float64 `json:"makespan_s"`
+	Cycles              int     `json:"cycles"`
+	Solver              Solver  `json:"solver"`
 }
 
 // PerClass is a figure for jobs with and without a deadline.
@@ -97,11 +99,17 @@ func (c *checker) report() *Report {
 		r.Jobs = append(r.Jobs, j.Job)
 		class := j.rank()
 		m.Preemptions += j.Preemptions
+		m.Evictions += j.Evictions
 		addProduct(&lost, j.Tasks, j.Lost)
+		addProduct(&lost, 1, j.lostTasks)
 		if j.Finish < 0 {
 			continue
 		}
-		addProduct(&good[class], j.Tasks, j.Finish-j.Start+j.kept)
+		if c.shared != nil {
+			addProduct(&good[class], 1, j.held-j.lostTasks)
+		} else {
+			addProduct(&good[class], j.Tasks, j.Finish-j.Start+j.kept)
+		}
 		if j.Finish <= c.header.Span {
 			addProduct(&work[class], j.Tasks, j.work())
 		}

@@ -79,6 +79,8 @@ type Sample struct {
 	Job predict.Job
 	// Runtime in seconds.
 	Runtime float64
+	// Used is what else it has shown, of a workload of shared machines.
+	Used []predict.Used
 	// Done is when it completed, since the start of the simulation: at most 0.
 	Done time.Duration
 }
@@ -130,7 +132,7 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 func (w *Workload) TrainPredictor(p predict.Predictor) error {
 	for i := range w.Train {
 		s := &w.Train[i]
-		if err := p.Observe(predict.Observation{Job: s.Job, Runtime: s.Runtime}); err != nil {
+		if err := p.Observe(predict.Observation{Job: s.Job, Runtime: s.Runtime, Used: s.Used}); err != nil {
 			return fmt.Errorf("workload: train on job %q: %w", s.Job.ID, err)
 		}
 	}

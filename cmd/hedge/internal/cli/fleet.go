@@ -17,6 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
@@ -110,8 +111,24 @@ func (f *fleetFlags) make(s *systems.System) (*live.System, error) {
 		of.Workers, of.Slots, of.Quantum, of.Interval = f.workers, f.slots, f.kairos.Quantum, f.kairos.Interval
 		return alive(s.Name, of, kairos.New, kairos.Codec{})
 	}
-	return nil, fmt.Errorf("found a system that cannot be run live")
+	scheme, ok := s.Agents.(slearn.Scheme)
+	if !ok {
+		return nil, fmt.Errorf("found a system that cannot be run live")
+	}
+	c := slearn.Config{Workers: f.workers, Slots: f.slots, Seed: f.seed}
+	name := fmt.Sprintf("%s %+v", s.Name, c)
+	if err := scheme.Configure(&c, &slearn.Knowledge{ThinLimit: thinLimit}); err != nil {
+		return nil, err // there is no history and no truth here
+	}
+	made, err := slearn.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return live.NewSystem(name, made, slearn.Codec{}), nil
 }
+
+// thinLimit is GS's, as in its paper.
+const thinLimit = 3
 
 // alive makes a system of its configuration, which is in its name: processes that differ do not talk to each other.
 func alive[C, M any, S agent.System[M]](name string, c C, made func(C) (S, error), codec agent.Codec[M]) (

@@ -22,7 +22,7 @@ func TestFleet(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("agents are for Unix")
 	}
-	for _, system := range []string{"eagle", "hawk", "pigeon", "kairos", "big-c", "yarn-fifo"} {
+	for _, system := range []string{"eagle", "hawk", "pigeon", "kairos", "big-c", "yarn-fifo", "gs-slearn", "gs-las"} {
 		t.Run(system, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
@@ -86,6 +86,7 @@ func TestFleetUsage(t *testing.T) {
 		{[]string{"agent", "--fleet", "h:1", "--workers", "60"}, "--tls-cert: found none with address h:1"},
 		{append([]string{"agent"}, good("--system", "3sigma")...), "3sigma"},
 		{append([]string{"agent"}, good("--system", "none")...), "none"},
+		{append([]string{"agent"}, good("--system", "gs-point")...), "no history"},
 		{append([]string{"agent"}, good("--workers", "0")...), "the number of workers is 0"},
 		{append([]string{"agent"}, good("--tls-cert", file)...), "--tls-cert: found 1"},
 		{append([]string{"agent"}, good("--tls-cert", file, "--tls-key", file, "--tls-ca", file)...), file},
