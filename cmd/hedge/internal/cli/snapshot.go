@@ -15,7 +15,6 @@ import (
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/solver"
 )
@@ -72,34 +71,12 @@ func (f *snapshotFlags) check() error {
 }
 
 // read reads the snapshot that the flags name.
-func (f *snapshotFlags) read(s *Host) (*sched.Snapshot, error) {
-	in, name, err := openInput(f.path, s.In)
-	if err != nil {
-		return nil, fmt.Errorf("--snapshot: %w", err)
-	}
-	defer in.Close()
-	plain, err := unpacked(in)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	r := record.NewReader(plain)
-	var last *sched.Snapshot
-	for line := 1; ; line++ {
-		snapshot, err := r.Read()
-		switch {
-		case errors.Is(err, io.EOF) && f.line > 0:
-			return nil, fmt.Errorf("--line: found %d, expected at most %d, the lines of %s", f.line, line-1, name)
-		case errors.Is(err, io.EOF) && last == nil:
-			return nil, fmt.Errorf("%s: found no snapshot, expected a recording", name)
-		case errors.Is(err, io.EOF):
-			return last, nil
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", name, err)
-		case line == f.line:
-			return snapshot, nil
-		}
+func (f *snapshotFlags) read(s *Host) (last *sched.Snapshot, err error) {
+	err = f.each(s, func(snapshot *sched.Snapshot) error {
 		last = snapshot
-	}
+		return nil
+	})
+	return last, err
 }
 
 // unpacked is what the reader has, without gzip if it is packed.

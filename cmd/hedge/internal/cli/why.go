@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/outlook"
 	"github.com/hedgesched/hedge/sched/whatif"
 	"github.com/hedgesched/hedge/sched/why"
 )
@@ -17,6 +19,26 @@ type whyDocument struct {
 	Command string `json:"command"`
 	Policy  string `json:"policy"`
 	*why.Explanation
+	// Start, End and Meets are of a job that waits: when it starts and ends, and how likely by its deadline.
+	Start *when    `json:"start_s,omitempty"`
+	End   *when    `json:"end_s,omitempty"`
+	Meets *float64 `json:"meets_deadline,omitempty"`
+}
+
+// look adds when the job starts and ends, by an estimator that has seen this snapshot alone.
+func (d *whyDocument) look(s *sched.Snapshot, plan *sched.Plan) error {
+	estimator, err := outlook.New(outlook.Config{Seed: 1})
+	if err != nil {
+		return err
+	}
+	told, err := estimator.Look(s, plan)
+	for i := range told {
+		if o := &told[i]; o.Job == d.Job {
+			start, end := timesOf(&o.Start), timesOf(&o.End)
+			d.Start, d.End, d.Meets = &start, &end, orNull(o.MeetsDeadline)
+		}
+	}
+	return err
 }
 
 func newWhy(s *Host) *cobra.Command {
@@ -71,11 +93,16 @@ policy plans again with it, and with one less of it.`,
 					strings.Join(jobNames(snapshot), ", "))
 			case err != nil:
 				return failed(err)
-			case f.json:
-				return writeJSON(s.Out, whyDocument{schema, "why", f.policy, x})
 			}
-			_, err = fmt.Fprintln(s.Out, x)
-			return failed(err)
+			if !f.json {
+				_, err = fmt.Fprintln(s.Out, x)
+				return failed(err)
+			}
+			doc := &whyDocument{Schema: schema, Command: "why", Policy: f.policy, Explanation: x}
+			if err := doc.look(snapshot, plan); err != nil {
+				return failed(err)
+			}
+			return writeJSON(s.Out, doc)
 		},
 	}
 	f.add(cmd)
