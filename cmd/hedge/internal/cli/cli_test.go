@@ -439,7 +439,7 @@ func TestEveryLogPassesReplayWithTheSameFigures(t *testing.T) {
 	dir := t.TempDir()
 	doc := document(t, hedge(t, "", quick("--json", "--policies", "all", "--log", dir)...)).(map[string]any)
 	runs := doc["runs"].([]any)
-	require.Len(t, runs, 12)
+	require.Len(t, runs, 13)
 	for _, run := range runs {
 		run := run.(map[string]any)
 		name := run["policy"].(string)
