@@ -1,8 +1,10 @@
 # hedge: `make` runs the main job, `make test` runs every test and installs what it needs.
 
 MODULES := $(shell cat allmodules)
+# modules of systems in processes of this machine
+LIVE := adapters/live examples/eagle examples/kairos
 # modules whose tests run real clusters, the whole conformance suite and three storms of faults on each; without -short they build what is missing first
-CLUSTERS := $(filter adapters/% examples/%,$(MODULES))
+CLUSTERS := $(filter-out $(LIVE),$(filter adapters/% examples/%,$(MODULES)))
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
 GO ?= go
 # lp_solve's headers, which its binding looks for beside itself
@@ -12,7 +14,7 @@ LIBRARIES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-libclp-dev li
 PACKAGES := $(LIBRARIES) coinor-cbc lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven
 SERVERS := etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad yarn
 
-.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters race lint fmt vet apidiff tidy docs bench bench-solvers results clean
+.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters storms race lint fmt vet apidiff tidy docs bench bench-solvers results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
@@ -63,6 +65,10 @@ test: deps highs scip ortools servers
 ## test-clusters: the tests of real Kubernetes, Nomad and YARN clusters alone, those of the demonstrations too; as root, half an hour
 test-clusters: servers
 	@for m in $(CLUSTERS); do echo "== test $$m"; (cd $$m && $(GO) test -p 1 -timeout 60m ./...) || exit 1; done
+
+## storms: agents and schedulers of live systems, killed at random in 20 runs each
+storms:
+	cd adapters/live && $(GO) test -run Storms -storms 20 -timeout 30m .
 
 ## race: the same under the race detector, without the modules of clusters
 race: deps highs scip ortools

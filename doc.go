@@ -13,17 +13,20 @@
 //	solver     the placement problem in plain numbers; engines greedy and native; solver/milp has models,
 //	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
 //	           opens any of them by a string
-//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), baseline and
-//	           backfill; sched/place has what policies share: it packs gangs and divides nodes;
-//	           sched/record keeps snapshots, to be planned again; sched/outlook tells when jobs start,
-//	           sched/whatif changes a snapshot, sched/why explains jobs that wait;
+//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), distsched, baseline and
+//	           backfill; overcommit runs others on machines that are promised twice; sched/place has what
+//	           policies share: it packs gangs and divides nodes; sched/usage is what tasks are measured to
+//	           use; sched/paths forecasts the rest of jobs that have stages; sched/record keeps snapshots,
+//	           to be planned again; sched/outlook tells when jobs start, sched/whatif changes a snapshot,
+//	           sched/why explains jobs that wait;
 //	           sched/agent is the shape of schedulers made of messages, with a suite:
 //	           sched/eagle (Hawk, Sparrow and others too), sched/pigeon, sched/kairos, sched/bigc,
 //	           sched/slearn (GS); sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;
-//	           adapters/shadow watches a cluster that another scheduler runs, adapters/testservers runs
+//	           adapters/live runs systems of agents as processes, a module of its own; adapters/shadow
+//	           watches a cluster that another scheduler runs, adapters/testservers runs
 //	           real servers for tests, adapters/service is a scheduler as a program that goes on, and
 //	           adapters/metrics has the loop's metrics for Prometheus
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own
@@ -60,6 +63,7 @@
 //	a job's waiting is explained   sched/why/remedy.go, with room.go for who holds what
 //	a probe is answered            sched/eagle/worker.go
 //	a job's size is told           sched/slearn/sampling.go, history.go and joint.go
+//	a message survives a crash     adapters/live/part.go, part.commit
 //
 // # The same digits everywhere
 //

@@ -97,6 +97,8 @@ type Cluster struct {
 	queue  []*tracked    // jobs whose starts wait for others to stop
 	used   map[string]sched.Resources
 	batch  []call // calls for the next flush
+	// children are, by the id of a job, the jobs that the loop holds back for it.
+	children map[string][]string
 
 	version uint64 // of the last view
 	floor   uint64 // of the last full view
@@ -140,6 +142,9 @@ type tracked struct {
 	fails int
 	err   error // why this attempt failed
 	say   error // why the last start failed, if the user was not told yet
+
+	met   []string // the jobs that it waited for and that have finished
+	lacks error    // what keeps it, as a stage, from the loop
 
 	listed bool // in open
 	gone   bool
@@ -206,6 +211,7 @@ func New(driver Driver, options Options) (*Cluster, error) {
 	return &Cluster{
 		driver: driver, explain: explain, opt: options, until: options.LearntUntil,
 		jobs: make(map[string]*tracked), nodes: make(map[string]*node), graves: make(map[string]struct{}),
+		children: make(map[string][]string),
 	}, nil
 }
 
@@ -271,7 +277,15 @@ func (c *Cluster) drain() []sched.Event {
 	return out
 }
 
-func (c *Cluster) tell(e sched.Event) { c.events = append(c.events, e) }
+func (c *Cluster) tell(e sched.Event) {
+	switch e.Kind {
+	case sched.Withdrawn:
+		c.orphan(e.ID, e.Time)
+	case sched.Finished:
+		c.released(e.ID)
+	}
+	c.events = append(c.events, e)
+}
 
 // conclusive reports whether a full view was requested after that call, and so shows what became of it.
 func (c *Cluster) conclusive(at uint64) bool { return c.ever && c.fullAt >= at }

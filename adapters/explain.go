@@ -21,6 +21,7 @@ func (c *Cluster) explainPlan(plan *sched.Plan) {
 			c.note(t, key(&d.Reason), &Note{Reason: d.Reason}, nil)
 		}
 	}
+	c.explainHeld(decided)
 	if plan.Rest.Code == "" {
 		return
 	}
@@ -32,6 +33,22 @@ func (c *Cluster) explainPlan(plan *sched.Plan) {
 		c.outdate(t)
 		if _, own := decided[t.job.Spec.ID]; !own {
 			c.note(t, rest, &Note{Reason: plan.Rest}, nil)
+		}
+	}
+}
+
+// explainHeld writes on the jobs that the loop holds back which ones they wait for. It counts them as decided.
+func (c *Cluster) explainHeld(decided map[string]struct{}) {
+	if len(c.children) == 0 {
+		return
+	}
+	for _, t := range c.order {
+		if t.gone {
+			continue
+		}
+		if waits := t.heldBack(); waits != nil {
+			decided[t.job.Spec.ID] = struct{}{}
+			c.note(t, waits.Error(), &Note{Err: waits}, nil)
 		}
 	}
 }
@@ -61,6 +78,8 @@ func key(r *sched.Reason) string {
 func (c *Cluster) explainSelf(t *tracked) {
 	if p := t.job.Problem; p != nil {
 		c.note(t, p.Error(), &Note{Err: p}, nil)
+	} else if t.lacks != nil {
+		c.note(t, t.lacks.Error(), &Note{Err: t.lacks}, nil)
 	} else if t.say != nil && t.told == toldPending {
 		c.note(t, t.say.Error(), &Note{Err: t.say}, func() { t.say = nil })
 	}

@@ -3,6 +3,7 @@ package adapters_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,4 +100,14 @@ func ExampleParseDeadline() {
 	// Output:
 	// 4m5s <nil>
 	// 0s expected a time after the submission at 2026-01-03T00:00:00Z
+}
+
+func TestParseAfter(t *testing.T) {
+	names, err := adapters.ParseAfter(" fetch,split ,a.b-c")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"fetch", "split", "a.b-c"}, names)
+	for _, text := range []string{"", ",", "a,", "a,a", "a, a", strings.Repeat("x", sched.MaxName+1)} {
+		_, err := adapters.ParseAfter(text)
+		require.ErrorAs(t, err, new(adapters.Expected), "%q", text)
+	}
 }

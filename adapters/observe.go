@@ -196,7 +196,7 @@ func (c *Cluster) settle(ctx context.Context, now time.Time) {
 func (t *tracked) underWay() bool {
 	return t.asked != nil || t.stop != nil || t.told == toldStopping || t.is == starting || t.is == broken ||
 		t.is == stopping ||
-		t.say != nil || t.job.Problem != nil && t.noted != t.job.Problem.Error()
+		t.say != nil || t.lacks != nil || t.job.Problem != nil && t.noted != t.job.Problem.Error()
 }
 
 func (c *Cluster) sync(t *tracked, now time.Time) {
@@ -435,8 +435,10 @@ func (c *Cluster) submit(t *tracked) {
 	if t.job.Problem == nil {
 		t.job.Problem = t.job.valid()
 	}
-	if t.job.Problem == nil {
-		c.known(t)
+	if t.lacks = nil; t.job.Problem == nil {
+		if t.lacks = c.lacking(t); t.lacks == nil {
+			c.known(t)
+		}
 	}
 }
 
@@ -453,6 +455,7 @@ func (c *Cluster) known(t *tracked) bool {
 			return false
 		}
 	}
+	spec = c.staged(t, spec)
 	c.tell(sched.Event{Kind: sched.Submitted, Time: spec.Submitted, ID: spec.ID, Job: spec, Done: t.job.Done})
 	t.told, t.revision = toldPending, revision
 	return true

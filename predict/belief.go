@@ -63,8 +63,8 @@ func (b Belief) Within(low, high, deviations float64) bool {
 	return b.Mean-reach >= low && b.Mean+reach < high
 }
 
-// Forecast is the belief as a distribution, cut off at 0, for whatever plans with one. A belief that knows nothing, or is
-// of no runtime, is refused with an error of package dist.
+// Forecast is the belief as a distribution, cut off at 0, for whatever plans with one. A belief that knows nothing, or
+// is of no runtime, is refused with an error of package dist.
 func (b Belief) Forecast() (dist.Distribution, error) {
 	if b.Variance == 0 {
 		return dist.NewPoint(b.Mean)

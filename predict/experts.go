@@ -63,14 +63,23 @@ func (e *entry) reset(key string) {
 	e.cells.Store(nil)
 }
 
-// observe scores the estimators by what they said before x, then learns x.
-func (e *entry) observe(x float64, o *HistoryOptions, scratch []float64) error {
+// observe scores the estimators by what they said before x, then learns x. Of an x that is a lower bound it learns what
+// the recent values above it are on average, and no estimate above it is wrong.
+func (e *entry) observe(x float64, atLeast bool, o *HistoryOptions, scratch []float64) error {
+	bound := x
+	if atLeast {
+		x = e.above(x)
+	}
 	if err := e.learn(x, o); err != nil {
 		return err
 	}
 	if e.n > 0 {
 		for k := range e.err {
-			e.err[k] = float64(e.err[k]*o.Forget) + math.Abs(e.est[k]-x)
+			off := math.Abs(e.est[k] - x)
+			if atLeast {
+				off = max(0, bound-e.est[k])
+			}
+			e.err[k] = float64(e.err[k]*o.Forget) + off
 		}
 		e.act = float64(e.act*o.Forget) + x
 	}
@@ -80,6 +89,18 @@ func (e *entry) observe(x float64, o *HistoryOptions, scratch []float64) error {
 		e.cells.Store(nil)
 	}
 	return nil
+}
+
+// above is the mean of the recent values that are larger than x; x itself where none is.
+func (e *entry) above(x float64) float64 {
+	mean, n := 0.0, 0.0
+	for _, v := range e.ring {
+		if v > x {
+			n++
+			mean += (v - mean) / n
+		}
+	}
+	return max(x, mean)
 }
 
 // learn puts x into the ring and, once the ring no longer holds everything, the sketch.

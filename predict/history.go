@@ -13,6 +13,8 @@ import (
 var (
 	// ErrRuntime is wrapped by Observe's refusal of a NaN, infinite or negative runtime.
 	ErrRuntime = errors.New("predict: bad runtime")
+	// ErrUsage is wrapped by Observe's refusal of a NaN, infinite or negative amount used, and of one beyond [MaxRuntime].
+	ErrUsage = errors.New("predict: bad usage")
 	// ErrOptions is wrapped by errors about options out of range.
 	ErrOptions = errors.New("predict: bad options")
 )
@@ -71,6 +73,13 @@ type HistoryOptions struct {
 	Prior dist.Distribution
 	// Result is the kind of forecast; default [ResultDistribution].
 	Result Result
+	// Quantities are what is forecast beside the runtime, each from a history of its own, by the same features and
+	// experts; default none. The bounds of values and bytes are for all histories together, in equal parts.
+	//
+	// Where [CPU] and [CPUTime] are among them, a forecast is consistent: its points are of a runtime that is the CPU time
+	// over the CPU. The one of the three that has been predicted worst by NMAE is scaled so that it agrees with the other
+	// two, its distribution too.
+	Quantities []Quantity
 }
 
 // withDefaults returns a checked copy with every zero field filled in.
@@ -99,6 +108,9 @@ func (o *HistoryOptions) withDefaults() (HistoryOptions, error) {
 		}
 		c.Prior = prior.Dist
 	}
+	if n := 1 + len(c.Quantities); n > 1 {
+		c.MaxValues, c.MaxBytes = max(1, c.MaxValues/n), max(1, c.MaxBytes/int64(n))
+	}
 	return c, c.check()
 }
 
@@ -122,6 +134,11 @@ func (o *HistoryOptions) check() error {
 		return fmt.Errorf("%w: Forget %v, in (0, 1]", ErrOptions, o.Forget)
 	case o.Result != ResultDistribution && o.Result != ResultPoint:
 		return fmt.Errorf("%w: Result %d", ErrOptions, o.Result)
+	}
+	for i, q := range o.Quantities {
+		if q == "" || slices.Contains(o.Quantities[:i], q) {
+			return fmt.Errorf("%w: Quantities[%d] is %q, which is no name or comes twice", ErrOptions, i, q)
+		}
 	}
 	if m := o.Prior.Quantile(0.5); math.IsNaN(m) || math.IsInf(m, 0) || m < 0 {
 		return fmt.Errorf("%w: Prior has median %v", ErrOptions, m)
@@ -155,7 +172,8 @@ type History struct {
 	scratch []float64
 	keys    []byte
 
-	blends sync.Pool // of *blend
+	blends sync.Pool  // of *blend
+	others []quantity // in the order of the options
 }
 
 // NewHistory returns an empty history; nil options are the defaults. Options out
@@ -178,20 +196,30 @@ func NewHistory(opts *HistoryOptions) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &History{
+	h := &History{
 		opts: o, plan: p, table: newTable(&o),
 		scratch: make([]float64, 0, o.Recent),
-	}, nil
+	}
+	for _, q := range o.Quantities {
+		h.others = append(h.others, quantity{name: q, history: &History{
+			opts: o, plan: p, table: newTable(&o), scratch: make([]float64, 0, o.Recent),
+		}})
+	}
+	return h, nil
 }
 
 // Features are what history is kept by, in the order of the options and with [All].
 func (h *History) Features() []Feature { return slices.Clone(h.opts.Features) }
 
-// Len is the number of feature values remembered.
+// Len is the number of feature values remembered, of all quantities.
 func (h *History) Len() int {
+	n := 0
+	for _, q := range h.others {
+		n += q.history.Len()
+	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return len(h.table.index)
+	return n + len(h.table.index)
 }
 
 // Predict forecasts the job's runtime, in seconds. The point is that of the expert with the lowest
@@ -202,16 +230,27 @@ func (h *History) Len() int {
 // Under [ResultDistribution] Dist mixes the histories of the best feature values, as the
 // package comment tells. Under [ResultPoint] it is the point. Predicting does not keep a
 // feature value from being forgotten; only completions do.
+//
+// Usage has those of the Quantities of which the job has any history, by the same rules.
 func (h *History) Predict(job Job) Prediction {
 	var v values
 	h.plan.values(job, &v)
+	p, score := h.predict(&v)
+	if len(h.others) > 0 {
+		h.addUsage(&p, score, &v)
+	}
+	return p
+}
+
+// predict forecasts one quantity, and tells the NMAE of the expert that was chosen: infinite of one not trusted.
+func (h *History) predict(v *values) (Prediction, float64) {
 	var buf [maxOnStack]choice
 	h.mu.RLock()
-	cands := h.candidates(buf[:0], &v)
+	cands := h.candidates(buf[:0], v)
 	c := choose(cands)
 	if c.e == nil {
 		h.mu.RUnlock()
-		return h.prior()
+		return h.prior(), math.Inf(1)
 	}
 	p := Prediction{Point: c.e.est[c.k], Samples: int(min(c.e.n, math.MaxInt))}
 	var err error
@@ -222,12 +261,12 @@ func (h *History) Predict(job Job) Prediction {
 	}
 	h.mu.RUnlock()
 	if err != nil { // cannot happen: blend makes valid knots. If it did, the expert would say "prior".
-		return h.prior()
+		return h.prior(), math.Inf(1)
 	}
 	p.Expert = Expert{
-		Feature: h.plan.names[c.feature], Value: h.plan.display(c.feature, &v), Estimator: estimatorNames[c.k],
+		Feature: h.plan.names[c.feature], Value: h.plan.display(c.feature, v), Estimator: estimatorNames[c.k],
 	}
-	return p
+	return p, c.score
 }
 
 // maxOnStack is the number of a job's feature values up to which choosing allocates nothing.
@@ -329,23 +368,40 @@ func (h *History) forecast(cands []choice) (*dist.Histogram, error) {
 // Observe learns from a completed run. Each of the job's feature values first scores its
 // estimators by what they would have predicted, then learns the runtime. NaN, infinite and
 // negative runtimes, and those beyond [MaxRuntime], are refused with [ErrRuntime] and change nothing.
+//
+// What the run has used teaches the histories of its quantities in the same way. An amount that is only a lower bound
+// is learnt as the mean of the recent amounts above it, or else as it is; estimates above it count as right.
 func (h *History) Observe(o Observation) error {
 	if err := o.check(); err != nil {
 		return err
 	}
 	var v values
 	h.plan.values(o.Job, &v)
+	for _, u := range o.Used {
+		i := slices.IndexFunc(h.others, func(q quantity) bool { return q.name == u.Quantity })
+		if i < 0 {
+			continue
+		}
+		if err := h.others[i].history.observe(&v, u.Value, u.AtLeast); err != nil {
+			return err
+		}
+	}
+	return h.observe(&v, o.Runtime, false)
+}
+
+// observe learns one quantity.
+func (h *History) observe(v *values, x float64, atLeast bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for f := range h.plan.features {
-		key, ok := h.plan.key(h.keys[:0], f, &v)
+		key, ok := h.plan.key(h.keys[:0], f, v)
 		h.keys = key
 		if !ok {
 			continue
 		}
 		e := h.table.use(key)
 		before := e.size()
-		err := e.observe(o.Runtime, &h.opts, h.scratch)
+		err := e.observe(x, atLeast, &h.opts, h.scratch)
 		h.table.room -= e.size() - before
 		h.table.trim()
 		if err != nil {
@@ -360,6 +416,11 @@ func isRuntime(t float64) bool { return t >= 0 && t <= MaxRuntime }
 func (o *Observation) check() error {
 	if !isRuntime(o.Runtime) {
 		return fmt.Errorf("%w: job %q ran %v s", ErrRuntime, o.Job.ID, o.Runtime)
+	}
+	for _, u := range o.Used {
+		if !isRuntime(u.Value) {
+			return fmt.Errorf("%w: job %q used %v of %q", ErrUsage, o.Job.ID, u.Value, u.Quantity)
+		}
 	}
 	return nil
 }

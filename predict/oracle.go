@@ -24,6 +24,37 @@ func NewPerfect(runtime func(Job) (float64, bool)) (Predictor, error) {
 	return &perfect{runtime: runtime, prior: prior}, nil
 }
 
+// NewPerfectUsage returns the predictor that knows every runtime, as [NewPerfect] does, and what every job uses. The
+// function used gives the quantities of a job that are known. An amount that
+// is negative, NaN or beyond [MaxRuntime] is passed over.
+func NewPerfectUsage(runtime func(Job) (float64, bool), used func(Job) []Used) (Predictor, error) {
+	if used == nil {
+		return nil, fmt.Errorf("%w: no usage", ErrOptions)
+	}
+	p, err := NewPerfect(runtime)
+	if err != nil {
+		return nil, err
+	}
+	return &perfectUsage{Predictor: p, used: used}, nil
+}
+
+type perfectUsage struct {
+	Predictor
+	used func(Job) []Used
+}
+
+func (p *perfectUsage) Predict(job Job) Prediction {
+	out := p.Predictor.Predict(job)
+	of := make(map[Quantity]Prediction)
+	for _, u := range p.used(job) {
+		if isRuntime(u.Value) {
+			of[u.Quantity] = Prediction{Dist: pointAt(u.Value), Point: u.Value, Expert: Expert{Estimator: "perfect"}}
+		}
+	}
+	out.Usage = NewUsage(of)
+	return out
+}
+
 type perfect struct {
 	runtime func(Job) (float64, bool)
 	prior   Prediction

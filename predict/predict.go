@@ -23,6 +23,9 @@
 //   - After n completions the next one lies outside of what was seen about once in n+1 times. That
 //     mass comes from the best history that has at least four times as many completions.
 //
+// What else a job uses, such as CPU, memory and CPU time, is forecast in the same way where
+// [HistoryOptions].Quantities asks for it (DSPredict of the DistSched thesis, section 5.3.1).
+//
 // The constants are the same for every log, and little hangs on them: on six public logs (Google 2011
 // twice, KTH-SP2, Theta, Philly, Blue Waters) NMAE³ for NMAE², eight histories for four, or twice for four
 // times as many completions moved the decile pinball loss by at most 1.1 %. Points, and the expert
@@ -55,6 +58,8 @@ type Prediction struct {
 	Expert Expert
 	// Samples is the number of completions of the expert's feature value; 0 for priors and oracles.
 	Samples int
+	// Usage forecasts what else the job will use; nil where nothing is forecast but the runtime.
+	Usage *Usage
 }
 
 // Expert names a feature value and a point estimator. An example is the feature "user+name" with the
@@ -69,13 +74,15 @@ type Expert struct {
 }
 
 // Observation is what one run of a job has shown: that it completed, and after how many seconds. Name
-// the fields when you make one. Later versions may add fields about runs that did not complete, tasks and
-// resources used; their zero values will say what an Observation says today.
+// the fields when you make one. Later versions may add fields about runs that did not complete;
+// their zero values will say what an Observation says today.
 type Observation struct {
 	// Job is the job as it was given to Predict.
 	Job Job
 	// Runtime is how long it ran, in seconds, without the slow-down of the nodes it ran on.
 	Runtime float64
+	// Used is what else the run has shown. Quantities that the predictor does not forecast are passed over.
+	Used []Used
 }
 
 // Predictor forecasts runtimes and learns from completions. Implementations
@@ -83,7 +90,7 @@ type Observation struct {
 type Predictor interface {
 	// Predict never fails: without history it answers with its prior.
 	Predict(Job) Prediction
-	// Observe learns from a run. It refuses NaN, infinite and negative runtimes and then
+	// Observe learns from a run. It refuses NaN, infinite and negative runtimes and amounts used, and then
 	// changes nothing.
 	Observe(Observation) error
 }

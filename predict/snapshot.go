@@ -27,8 +27,10 @@ var (
 
 const (
 	snapshotMagic = "hedge predict\n"
-	// snapshotVersion is that of what is saved. Version 1 had long values in its keys as they were.
-	snapshotVersion = 2
+	// snapshotVersion is the newest. Version 1 had long values in its keys as they were. Version 3 has quantities, and is
+	// written only where there are some.
+	snapshotVersion = 3
+	withoutUsage    = 2
 	checksumSize    = 8
 	// maxSum is beyond any sum of runtimes: MaxRuntime times 2^64 is less.
 	maxSum = 1e38
@@ -38,7 +40,8 @@ const (
 // history is locked against learning while it is encoded, not while it is written.
 //
 // The format is a magic line, a version, the options that shape the state, the
-// feature values from the least to the most recently observed, and a CRC-64 of all before it.
+// feature values from the least to the most recently observed, the same of each quantity by its name, and a CRC-64 of
+// all before it.
 func (h *History) Save(w io.Writer) error {
 	b, err := h.encode()
 	if err != nil {
@@ -61,14 +64,21 @@ func (h *History) Load(r io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("predict: loading a snapshot: %w", err)
 	}
-	t, err := h.decode(b)
+	tables, err := h.decode(b)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSnapshot, err)
 	}
+	h.take(tables[0])
+	for i, q := range h.others {
+		q.history.take(tables[1+i])
+	}
+	return nil
+}
+
+func (h *History) take(t *table) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.table = t
-	return nil
 }
 
 // shape encodes the options a snapshot depends on.
@@ -91,8 +101,29 @@ func (h *History) shape(b []byte) []byte {
 
 func (h *History) encode() ([]byte, error) {
 	b := []byte(snapshotMagic)
-	b = binary.AppendUvarint(b, snapshotVersion)
+	version := uint64(withoutUsage)
+	if len(h.others) > 0 {
+		version = snapshotVersion
+	}
+	b = binary.AppendUvarint(b, version)
 	b = appendBytes(b, h.shape(nil))
+	b, err := h.encodeTable(b)
+	if err != nil {
+		return nil, err
+	}
+	if len(h.others) > 0 {
+		b = binary.AppendUvarint(b, uint64(len(h.others)))
+	}
+	for _, q := range h.others {
+		if b, err = q.history.encodeTable(appendBytes(b, []byte(q.name))); err != nil {
+			return nil, err
+		}
+	}
+	return binary.LittleEndian.AppendUint64(b, checksum(b)), nil
+}
+
+// encodeTable writes the feature values of one quantity.
+func (h *History) encodeTable(b []byte) ([]byte, error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	b = binary.AppendUvarint(b, uint64(len(h.table.index)))
@@ -102,7 +133,7 @@ func (h *History) encode() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return binary.LittleEndian.AppendUint64(b, checksum(b)), nil
+	return b, nil
 }
 
 func (e *entry) encode(b []byte) ([]byte, error) {
@@ -127,7 +158,8 @@ func (e *entry) encode(b []byte) ([]byte, error) {
 	return appendBytes(b, s), nil
 }
 
-func (h *History) decode(b []byte) (*table, error) {
+// decode reads the tables of the runtime and then of each quantity. A snapshot without quantities leaves these empty.
+func (h *History) decode(b []byte) ([]*table, error) {
 	if len(b) < len(snapshotMagic)+checksumSize || string(b[:len(snapshotMagic)]) != snapshotMagic {
 		return nil, fmt.Errorf("%w: no snapshot of a history", ErrSnapshotCorrupt)
 	}
@@ -146,14 +178,53 @@ func (h *History) decode(b []byte) (*table, error) {
 	if shape := d.bytes(); !d.bad && !bytes.Equal(shape, h.shape(nil)) {
 		return nil, fmt.Errorf("%w: it was saved with other features, bins or estimators", ErrSnapshotOptions)
 	}
-	count := d.uvarint()
-	t := newTable(&h.opts)
-	for range count {
-		if err := h.decodeEntry(&d, t, v); err != nil {
+	t, err := h.decodeTable(&d, v)
+	if err != nil {
+		return nil, err
+	}
+	tables := []*table{t}
+	for range h.others {
+		tables = append(tables, newTable(&h.opts))
+	}
+	if v >= snapshotVersion {
+		if err := h.decodeUsage(&d, v, tables[1:]); err != nil {
 			return nil, err
 		}
 	}
-	if d.bad || len(d.b) != 0 || t.made != count {
+	if d.bad || len(d.b) != 0 {
+		return nil, fmt.Errorf("%w: %d bytes left at the end", ErrSnapshotCorrupt, len(d.b))
+	}
+	return tables, nil
+}
+
+// decodeUsage reads the tables of the quantities, which must be those of the options.
+func (h *History) decodeUsage(d *decoder, version uint64, tables []*table) error {
+	if n := d.uvarint(); !d.bad && n != uint64(len(h.others)) {
+		return fmt.Errorf("%w: it has %d quantities, expected %d", ErrSnapshotOptions, n, len(h.others))
+	}
+	for i, q := range h.others {
+		if name := d.bytes(); !d.bad && string(name) != string(q.name) {
+			return fmt.Errorf("%w: it has the quantity %q, expected %q", ErrSnapshotOptions, name, q.name)
+		}
+		t, err := q.history.decodeTable(d, version)
+		if err != nil {
+			return err
+		}
+		tables[i] = t
+	}
+	return nil
+}
+
+// decodeTable reads the feature values of one quantity.
+func (h *History) decodeTable(d *decoder, version uint64) (*table, error) {
+	count := d.uvarint()
+	t := newTable(&h.opts)
+	for range count {
+		if err := h.decodeEntry(d, t, version); err != nil {
+			return nil, err
+		}
+	}
+	if d.bad || t.made != count {
 		return nil, fmt.Errorf("%w: %d bytes left after %d feature values", ErrSnapshotCorrupt, len(d.b), count)
 	}
 	return t, nil

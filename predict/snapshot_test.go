@@ -97,7 +97,7 @@ func TestSnapshotRefusalsLeaveTheStateAlone(t *testing.T) {
 		"half":          {good[:len(good)/2], predict.ErrSnapshotCorrupt},
 		"trailing":      {append(bytes.Clone(good), 0), predict.ErrSnapshotCorrupt},
 		"flipped bit":   {change(func(b []byte) []byte { b[len(b)/2] ^= 4; return b }), predict.ErrSnapshotCorrupt},
-		"newer version": {change(func(b []byte) []byte { b[magic] = 3; return resealed(b) }), predict.ErrSnapshotVersion},
+		"newer version": {change(func(b []byte) []byte { b[magic] = 4; return resealed(b) }), predict.ErrSnapshotVersion},
 		"version 0":     {change(func(b []byte) []byte { b[magic] = 0; return resealed(b) }), predict.ErrSnapshotVersion},
 		"other bins":    {saved(t, taught(t, &predict.HistoryOptions{Bins: 40})), predict.ErrSnapshotOptions},
 		"other alpha":   {saved(t, taught(t, &predict.HistoryOptions{Alpha: 0.5})), predict.ErrSnapshotOptions},
@@ -122,7 +122,7 @@ func TestSnapshotRefusalsLeaveTheStateAlone(t *testing.T) {
 		require.Equal(t, good, saved(t, h), name)
 	}
 	require.ErrorContains(t, h.Load(bytes.NewReader(cases["newer version"].snapshot)),
-		"3, which a newer release has written")
+		"4, which a newer release has written")
 }
 
 // TestLoadTellsItsReadersErrors: a disk that fails, at once or halfway, says nothing about the snapshot.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrInvalidPlan is the sentinel of plans that must not be carried out.
@@ -30,14 +31,22 @@ func CheckSnapshot(s *Snapshot) error {
 	if want := s.Nodes.Len() * len(s.Nodes.Resources()); len(s.Free) != want {
 		return fmt.Errorf("%w: Free: %d amounts, expected %d", ErrInvalidSnapshot, len(s.Free), want)
 	}
+	if s.Others != nil && len(s.Others) != s.Nodes.Len() {
+		return fmt.Errorf("%w: Others: of %d nodes, expected %d", ErrInvalidSnapshot, len(s.Others), s.Nodes.Len())
+	}
 	for i, f := range s.Free {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
 			return fmt.Errorf("%w: Free[%d]: %v, expected a finite number", ErrInvalidSnapshot, i, f)
 		}
 	}
-	ids := make(map[string]struct{}, len(s.Pending)+len(s.Running))
+	ids := make(map[string]struct{}, len(s.Pending)+len(s.Held)+len(s.Running))
 	for i := range s.Pending {
 		if err := identify(ids, "Pending", i, s.Pending[i].Job); err != nil {
+			return err
+		}
+	}
+	for i := range s.Held {
+		if err := identify(ids, "Held", i, s.Held[i].Job); err != nil {
 			return err
 		}
 	}
@@ -62,9 +71,9 @@ func identify(ids map[string]struct{}, list string, i int, job *Job) error {
 }
 
 // CheckPlan verifies a plan against its snapshot by arithmetic of its own:
-// gangs whole and on nodes that exist and are in the required set, no node over-committed, one decision
-// a job, starts only of pending and preemptions only of running jobs. Its errors wrap [ErrInvalidPlan],
-// or [ErrInvalidSnapshot] where [CheckSnapshot] refuses the snapshot.
+// gangs whole and on nodes that exist and are in the required set, no node over-committed but in what the plan
+// overpacks, one decision a job, starts only of pending and preemptions only of running jobs. Its errors wrap
+// [ErrInvalidPlan], or [ErrInvalidSnapshot] where [CheckSnapshot] refuses the snapshot.
 //
 // A plan may leave out pending jobs; they stay pending.
 func CheckPlan(s *Snapshot, p *Plan) error {
@@ -89,6 +98,8 @@ func CheckPlan(s *Snapshot, p *Plan) error {
 type checker struct {
 	round  uint64
 	ledger Ledger
+	twice  []bool     // by resource: the plan may promise it twice
+	bound  []float64  // scratch: a demand of what it may not
 	jobs   []*tracked // of the plan's decisions
 }
 
@@ -104,6 +115,9 @@ func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 	c.ledger.Reset(s.Nodes, s.Free)
 	clear(c.jobs)
 	c.jobs = c.jobs[:0]
+	if err := c.overpack(s, p); err != nil {
+		return err
+	}
 	for i := range p.Decisions {
 		if err := c.admit(s, &p.Decisions[i], jobs); err != nil {
 			return err
@@ -119,12 +133,36 @@ func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 	return nil
 }
 
+// overpack notes what the plan may promise twice.
+func (c *checker) overpack(s *Snapshot, p *Plan) error {
+	c.twice = append(c.twice[:0], make([]bool, len(s.Nodes.resources))...)
+	for _, name := range p.Overpacks {
+		r, ok := slices.BinarySearch(s.Nodes.resources, name)
+		if !ok {
+			return fmt.Errorf("%w: it overpacks %q, which no node offers", ErrInvalidPlan, name)
+		}
+		c.twice[r] = true
+	}
+	return nil
+}
+
+// binding is the demand of what the plan may not promise twice. It is valid until the next call.
+func (c *checker) binding(demand []float64) []float64 {
+	c.bound = append(c.bound[:0], demand...)
+	for r, twice := range c.twice {
+		if twice {
+			c.bound[r] = 0
+		}
+	}
+	return c.bound
+}
+
 // admit checks that the decision is about a job it can be about, and frees
 // what preemptions free.
 func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) error {
 	j := jobs[d.Job]
 	switch {
-	case j == nil || j.phase == stopping || j.phase == delayed:
+	case j == nil || j.phase == stopping || j.phase.hidden():
 		return fmt.Errorf("%w: %s of unknown job %q", ErrInvalidPlan, d.Kind, d.Job)
 	case j.checked == c.round:
 		return fmt.Errorf("%w: two decisions for job %q", ErrInvalidPlan, d.Job)
@@ -140,6 +178,9 @@ func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) erro
 	if d.Kind != Preempt {
 		return nil
 	}
+	if len(d.Nodes) > 0 {
+		return c.freePart(s, j, d)
+	}
 	demand := j.need(s.Nodes)
 	if demand == nil {
 		return nil // it holds nothing this cluster has
@@ -152,6 +193,27 @@ func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) erro
 	return nil
 }
 
+// freePart frees what the preempted tasks of a gang hold whose others go on.
+func (c *checker) freePart(s *Snapshot, j *tracked, d *Decision) error {
+	rest, ok := lessTasks(j.nodes, d.Nodes)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: preempt of tasks of job %q that do not run there", ErrInvalidPlan, d.Job)
+	case len(rest) == 0:
+		return fmt.Errorf("%w: preempt of all tasks of job %q, by name", ErrInvalidPlan, d.Job)
+	}
+	demand := j.need(s.Nodes)
+	if demand == nil {
+		return nil
+	}
+	for _, nt := range d.Nodes {
+		if n, ok := s.Nodes.Index(nt.Node); ok {
+			c.ledger.Give(n, demand, nt.Tasks)
+		}
+	}
+	return nil
+}
+
 func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 	job := j.job
 	demand := j.need(s.Nodes)
@@ -159,6 +221,7 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 		_, err := s.Nodes.Demand(job.Demand)
 		return fmt.Errorf("%w: start of job %q: %w", ErrInvalidPlan, job.ID, err)
 	}
+	binding := c.binding(demand)
 	tasks := int64(0) // a plan may list more than an int holds
 	for _, nt := range d.Nodes {
 		n, ok := s.Nodes.Index(nt.Node)
@@ -172,7 +235,7 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 			return fmt.Errorf("%w: job %q requires %s, which node %q is not in", ErrInvalidPlan, job.ID, job.Required, nt.Node)
 		}
 		tasks += int64(nt.Tasks)
-		if r, over := c.ledger.Overcommits(n, demand, nt.Tasks); over > 0 {
+		if r, over := c.ledger.Overcommits(n, binding, nt.Tasks); over > 0 {
 			return fmt.Errorf("%w: job %q over-commits %s of node %q by %g",
 				ErrInvalidPlan, job.ID, s.Nodes.resources[r], nt.Node, over)
 		}

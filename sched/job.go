@@ -40,8 +40,9 @@ func (e *JobError) Unwrap() error { return e.Err }
 
 // Validate refuses jobs without id, gangs of less than one task, demands
 // that are NaN, infinite, negative or nothing at all, slow-downs below 1 (0 stands for 1) and
-// negative deadlines and requested times, utilities that [utility.Check] refuses, and an ID or names of resources and
-// attributes that are longer than [MaxName]. The error is a [*JobError] that wraps [ErrInvalidJob].
+// negative deadlines and requested times, utilities that [utility.Check] refuses, an ID or names of resources and
+// attributes that are longer than [MaxName], and an After that names nothing, the job itself, or a job twice. The error
+// is a [*JobError] that wraps [ErrInvalidJob].
 func (j *Job) Validate() error {
 	bad := func(field string, value any) error {
 		return &JobError{Job: short(j.ID), Field: field, Value: value, Err: ErrInvalidJob}
@@ -51,6 +52,8 @@ func (j *Job) Validate() error {
 		return bad("ID", `""`)
 	case len(j.ID) > MaxName:
 		return bad("ID", tooLong(j.ID))
+	case len(j.PartOf) > MaxName:
+		return bad("PartOf", tooLong(j.PartOf))
 	case j.Tasks < 1 || j.Tasks > maxTasks:
 		return bad("Tasks", j.Tasks)
 	case j.Slowdown != 0 && !(j.Slowdown >= 1) || math.IsInf(j.Slowdown, 0):
@@ -68,6 +71,9 @@ func (j *Job) Validate() error {
 	}
 	if name := overlong(j.Demand); name != "" {
 		return bad("Demand", tooLong(name))
+	}
+	if err := j.validateStage(); err != nil {
+		return err
 	}
 	if len(j.Demand) == 0 {
 		return nil
@@ -117,7 +123,24 @@ func (j *Job) SlowdownOrOne() float64 { return max(1, j.Slowdown) }
 
 // Features are what a predictor may know of the job.
 func (j *Job) Features() predict.Job {
-	return predict.Job{ID: j.ID, Attributes: j.Attributes, Submitted: j.Submitted}
+	return predict.Job{ID: j.whole(), Attributes: j.Attributes, Submitted: j.Submitted}
+}
+
+// whole names the job that this one is a part of, or itself.
+func (j *Job) whole() string {
+	if j.PartOf != "" {
+		return j.PartOf
+	}
+	return j.ID
+}
+
+// Part is the job that some lost tasks of this one wait as, from 1 to Tasks of them: like it in all but its name, its
+// number of tasks and [Job].PartOf. Parts of a job are numbered by the cluster, which must not give a number twice.
+func (j *Job) Part(number, tasks int) *Job {
+	part := *j
+	part.ID, part.PartOf, part.Tasks = fmt.Sprintf("%s#%d", j.whole(), number), j.whole(), tasks
+	part.After = nil // the gang has started
+	return &part
 }
 
 // String names the decision as logs give it.
@@ -156,7 +179,7 @@ func (k *Kind) UnmarshalText(text []byte) error {
 var eventNames = [...]string{
 	NodeUp: "node-up", NodeDown: "node-down", Submitted: "submitted", Started: "started",
 	StartFailed: "start-failed", Preempted: "preempted", Finished: "finished", Withdrawn: "withdrawn",
-	PreemptFailed: "preempt-failed", Stopping: "stopping",
+	PreemptFailed: "preempt-failed", Stopping: "stopping", Measured: "measured",
 }
 
 // String names the event as logs give it.

@@ -20,6 +20,10 @@ var ErrBadEvent = errors.New("sched: event ignored")
 // cluster's events tell of, forecasts jobs when they are submitted, and in every cycle asks the policy
 // for a plan, checks it and has it carried out.
 //
+// A job whose [Job.After] names others is held back until all of them have finished: policies see it in
+// [Snapshot.Held] and cannot start it. If one of them is withdrawn or rejected, so is the job, and what waits for it;
+// [Cycle.Rejected] tells. A stage that is preempted runs again, and those that had finished stay finished.
+//
 // Work outside the policy is proportional to what has changed since the last cycle and to the plan's decisions, not to
 // the jobs that wait or the nodes there are. The [Snapshot] that a policy is shown, and then an observer, shares the
 // loop's memory: it stays as it is until the next Step. Step and Run are for one goroutine at a time; Wake may be
@@ -87,6 +91,8 @@ type Cycle struct {
 	// Pending and Running are the numbers of jobs that the policy was shown. They, and Delayed, are known from StagePlan
 	// on.
 	Pending, Running int
+	// Held is the number of jobs that wait for others to finish ([Job.After]); the policy may not start them.
+	Held int
 	// Delayed is the number of pending jobs that the policy was not shown because of an [Event]'s NotBefore.
 	Delayed int
 	// SnapshotTime, PlanTime and ApplyTime are wall-clock time, by the loop's stopwatch: taking in
@@ -97,7 +103,8 @@ type Cycle struct {
 	// jobs whose id a pending or running job has ([ErrDuplicateJob]; that job goes on as though
 	// nothing had been submitted, and once it is finished or withdrawn the id is free again) and,
 	// under [WithFixedCluster], jobs that the cluster cannot hold ([ErrTooLarge], [ErrUnknownResource]).
-	// A rejected job is forgotten; nothing more is said of it.
+	// A rejected job is forgotten; nothing more is said of it. Among them are jobs that wait for one that is not there, or
+	// was withdrawn or rejected, and jobs that wait for each other in a circle; the error's Field is After.
 	Rejected []Rejection
 	// Unplaceable are jobs that the present nodes could not hold even if they were empty, for the same
 	// reasons. They wait for nodes that may yet come. Each is told once: in the cycle in
@@ -258,6 +265,7 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 	l.shown.Cycle = l.cycle
 	c.Snapshot = &l.shown
 	c.Pending, c.Running, c.Delayed = len(l.shown.Pending), len(l.shown.Running), len(l.state.delayed)
+	c.Held = len(l.shown.Held)
 	shown := l.stopwatch()
 	c.SnapshotTime, c.Stage = shown-begin, StagePlan
 
@@ -305,24 +313,32 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 		}
 		learnt = true
 	}
+	l.state.link()
 	if unfit := l.state.settle(l.fixed, c.Now); l.fixed {
 		c.Rejected = append(c.Rejected, unfit...)
 	} else {
 		c.Unplaceable = unfit
 	}
+	c.Rejected = append(c.Rejected, l.state.dropped...)
+	l.state.dropped = nil
 	for _, j := range l.state.arrived {
 		l.seen.see(j.job, c)
 	}
 	l.forecast(learnt && l.fresh)
 }
 
-// learn teaches the predictor the runtime of a job that has finished.
+// learn teaches the predictor the runtime of a job that has finished, and what it used. A part of a job teaches
+// nothing: its gang has told how long such tasks run.
 func (l *Loop) learn(j *tracked, e *Event) error {
+	if j.job.PartOf != "" {
+		return nil
+	}
 	ran, err := j.ran(e)
 	if err != nil {
 		return err
 	}
-	err = l.predictor.Observe(predict.Observation{Job: j.job.Features(), Runtime: j.fullSpeed(ran) + j.done.Seconds()})
+	err = l.predictor.Observe(predict.Observation{Job: j.job.Features(), Used: e.Used,
+		Runtime: j.fullSpeed(ran) + j.done.Seconds()})
 	if err != nil {
 		return fmt.Errorf("%w: job %q: %w", ErrBadEvent, e.ID, err)
 	}
@@ -349,12 +365,13 @@ func (l *Loop) forecast(all bool) {
 	if !all {
 		return
 	}
-	pending := l.state.pending.items()
-	for i := range pending {
-		p := &pending[i]
-		j := l.state.jobs[p.Job.ID]
-		p.Prediction = j.foresee(l.predictor.Predict(p.Job.Features()))
-		j.prediction = p.Prediction
+	for _, waiting := range [][]Pending{l.state.pending.items(), l.state.held.items()} {
+		for i := range waiting {
+			p := &waiting[i]
+			j := l.state.jobs[p.Job.ID]
+			p.Prediction = j.foresee(l.predictor.Predict(p.Job.Features()))
+			j.prediction = p.Prediction
+		}
 	}
 	for _, j := range l.state.delayed {
 		j.prediction = j.foresee(l.predictor.Predict(j.job.Features()))

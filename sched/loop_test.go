@@ -825,7 +825,7 @@ func TestTexts(t *testing.T) {
 		require.NoError(t, back.UnmarshalText(text))
 		assert.Equal(t, k, back)
 	}
-	for k := sched.NodeUp; k <= sched.Stopping; k++ {
+	for k := sched.NodeUp; k <= sched.Measured; k++ {
 		text, err := k.MarshalText()
 		require.NoError(t, err)
 		assert.False(t, strings.Contains(string(text), "("), "%s", text)
@@ -837,7 +837,7 @@ func TestTexts(t *testing.T) {
 		_, err := k.MarshalText()
 		assert.Error(t, err)
 	}
-	for _, k := range []sched.EventKind{0, sched.Stopping + 1} {
+	for _, k := range []sched.EventKind{0, sched.Measured + 1} {
 		_, err := k.MarshalText()
 		assert.Error(t, err)
 	}

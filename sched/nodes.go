@@ -213,8 +213,20 @@ func (ns *NodeSet) Held(r *Running) (demand []float64, on []int32) {
 	if j := r.held; j != nil && j.needs == ns && j.on == ns && slices.Equal(j.nodes, r.Nodes) {
 		return j.demand, j.at
 	}
-	j := tracked{job: r.Job, nodes: r.Nodes}
-	return j.need(ns), j.places(ns)
+	demand, _ = ns.Demand(r.Job.Demand) // of an error: nil
+	return demand, ns.Indexes(make([]int32, 0, len(r.Nodes)), r.Nodes)
+}
+
+// Indexes appends to the indexes those of the nodes named, -1 for one that there is not.
+func (ns *NodeSet) Indexes(to []int32, nodes []NodeTasks) []int32 {
+	for _, nt := range nodes {
+		n, ok := ns.index[nt.Node]
+		if !ok {
+			n = -1
+		}
+		to = append(to, int32(n))
+	}
+	return to
 }
 
 // NodesOf are the indexes of the nodes in the set, ascending. For the set

@@ -13,7 +13,7 @@ const maxSpare = 1 << 10
 // confirm notes where and since when a job really runs.
 func (s *state) confirm(j *tracked, e *Event, now time.Time) error {
 	nodes, since := j.nodes, j.started
-	if j.phase == pending || j.phase == delayed {
+	if j.phase.waiting() {
 		since = now // better than nothing, where the event has no time
 	}
 	if len(e.Nodes) > 0 {
@@ -28,7 +28,7 @@ func (s *state) confirm(j *tracked, e *Event, now time.Time) error {
 	}
 	j.dated = j.dated || !e.Time.IsZero()
 	switch {
-	case j.phase == pending, j.phase == delayed:
+	case j.phase.waiting():
 	case j.phase == stopping: // it started before it was told to stop
 		s.hold(j, 1)
 		j.move(since, nodes)
@@ -44,15 +44,22 @@ func (s *state) confirm(j *tracked, e *Event, now time.Time) error {
 	return nil
 }
 
+// waiting tells that the job is neither running nor stopping.
+func (p phase) waiting() bool { return p == pending || p.hidden() }
+
+// hidden tells that the job waits and policies are not shown it.
+func (p phase) hidden() bool { return p == delayed || p == held }
+
 // comeBack returns a job that could not start or has stopped to the pending ones, or to those that are delayed.
 func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
-	if j.phase == pending || j.phase == delayed {
+	if j.phase.waiting() {
 		return bad(e, "the job is pending")
 	}
 	s.leave(j)
 	if e.Kind == Preempted || e.Done != 0 {
 		j.keep(e, now)
 	}
+	j.lost(e, j.use)
 	j.move(time.Time{}, nil)
 	j.phase, j.slowed, j.dated = pending, false, false
 	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {
@@ -87,7 +94,7 @@ func (s *state) beginStop(j *tracked, e *Event, now time.Time) error {
 		return nil
 	case len(nodes) == 0:
 		return bad(e, "on no nodes")
-	case j.phase == pending, j.phase == delayed:
+	case j.phase.waiting():
 		if since = wall(e.Time); e.Time.IsZero() {
 			since = now
 		}
@@ -114,7 +121,7 @@ func (s *state) goOn(j *tracked, e *Event) error {
 func (s *state) leave(j *tracked) {
 	switch j.phase {
 	case pending:
-		s.pending.remove(s.pendingAt(j))
+		s.pending.remove(waitingAt(&s.pending, j))
 		return
 	case starting, running:
 		s.running.remove(s.runningAt(j))
@@ -122,6 +129,9 @@ func (s *state) leave(j *tracked) {
 		s.stopped(j)
 	case delayed:
 		s.delayed = without(s.delayed, j)
+		return
+	case held:
+		s.held.remove(waitingAt(&s.held, j))
 		return
 	}
 	s.hold(j, 1)
@@ -135,9 +145,18 @@ func without(jobs []*tracked, j *tracked) []*tracked {
 	return slices.DeleteFunc(jobs, func(o *tracked) bool { return o == j })
 }
 
+// enterPending lists a job among those that policies may start or, where it waits for others, among those held back.
 func (s *state) enterPending(j *tracked) {
-	i, _ := s.findPending(j)
-	s.pending.insert(i, Pending{Job: j.job, Prediction: j.prediction})
+	to := &s.pending
+	if j.waits > 0 {
+		j.phase, to = held, &s.held
+	}
+	enter(to, j)
+}
+
+func enter(to *list[Pending], j *tracked) {
+	i, _ := findWaiting(to, j)
+	to.insert(i, Pending{Job: j.job, Prediction: j.prediction, Attained: j.attained})
 }
 
 // enterRunning lists the job; what it holds is the caller's to see to.
@@ -151,14 +170,18 @@ func (s *state) enterRunning(j *tracked, as phase, since time.Time, nodes []Node
 // move notes where the job's tasks are.
 func (j *tracked) move(since time.Time, nodes []NodeTasks) {
 	j.started, j.nodes, j.on = since, nodes, nil
+	if len(nodes) == 0 {
+		j.leaving, j.use = nil, nil
+	}
 }
 
 func (j *tracked) asRunning() Running {
-	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed, held: j}
+	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed,
+		Use: j.use, held: j}
 }
 
-func (s *state) findPending(j *tracked) (int, bool) {
-	return s.pending.find(func(p *Pending) int {
+func findWaiting(in *list[Pending], j *tracked) (int, bool) {
+	return in.find(func(p *Pending) int {
 		if p.Job == j.job {
 			return 0
 		}
@@ -175,13 +198,13 @@ func (s *state) findRunning(j *tracked) (int, bool) {
 	})
 }
 
-// pendingAt is where a pending job is. It is not where the order says if the host has changed
+// waitingAt is where a pending or held job is. It is not where the order says if the host has changed
 // Job.Submitted since.
-func (s *state) pendingAt(j *tracked) int {
-	if i, ok := s.findPending(j); ok {
+func waitingAt(in *list[Pending], j *tracked) int {
+	if i, ok := findWaiting(in, j); ok {
 		return i
 	}
-	return slices.IndexFunc(s.pending.items(), func(p Pending) bool { return p.Job == j.job })
+	return slices.IndexFunc(in.items(), func(p Pending) bool { return p.Job == j.job })
 }
 
 // runningAt is where a starting or running job is.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/utility"
 )
 
@@ -25,6 +26,9 @@ type Resources map[string]float64
 type Job struct {
 	// ID names the job uniquely, in at most [MaxName] bytes, as do all names.
 	ID string
+	// PartOf names the job that this one is a part of: tasks of its gang that were lost while the others went on. It is
+	// empty for a whole job. Forecasts are those of the whole.
+	PartOf string
 	// Tasks is k, the size of the gang, at least 1.
 	Tasks int
 	// Demand is what one task holds. Empty means one whole node: {"node": 1}.
@@ -52,6 +56,13 @@ type Job struct {
 	// Checkpoint tells that the job goes on where it was when it was stopped: a preemption costs it none of the work that
 	// it has done. Its forecast is then of the rest, and what is learnt of it is the whole.
 	Checkpoint bool
+	// After are the IDs of the jobs that must have finished before this one may start, each once. It makes the job a
+	// stage of a larger one. The loop knows these jobs, or learns of them with the same [Cluster.Events]; those that
+	// finished before are left out. See [Loop] for what becomes of a stage.
+	After []string
+	// Of is the ID that the stages of a larger job have in common; empty means the job's own. The Utility and Deadline of
+	// a stage are those of the larger job: of the end of its last stage, counted from the stage's Submitted.
+	Of string
 	// Submitted is when the job arrived.
 	Submitted time.Time
 }
@@ -78,6 +89,9 @@ type NodeTasks struct {
 type Pending struct {
 	Job        *Job
 	Prediction predict.Prediction
+	// Attained is the most CPU time that one of its tasks has had in a run that was lost, in core-seconds. The task needs
+	// at least as much again. It is 0 where nobody measures.
+	Attained float64
 }
 
 // Running is a job that runs.
@@ -86,10 +100,12 @@ type Running struct {
 	Prediction predict.Prediction
 	// Started is when all its tasks started.
 	Started time.Time
-	// Nodes hold its tasks.
+	// Nodes hold its tasks: those that have neither ended nor been lost, nor been told to stop.
 	Nodes []NodeTasks
 	// Slowed tells that it runs outside its preferred set, Slowdown times longer.
 	Slowed bool
+	// Use is what its tasks use, by index; nil where nobody measures.
+	Use []usage.Task
 
 	held *tracked // a Loop's own account of the job; nil in other snapshots
 }
@@ -117,15 +133,22 @@ type Snapshot struct {
 	Nodes *NodeSet
 	// Free is the capacity less what jobs hold, [node*len(Nodes.Resources())+resource]. The jobs in Running hold
 	// resources. So do jobs that were told to stop and have not stopped yet; they are not in the snapshot.
-	// Where a start awaits the end of such a job, both hold the same, and Free is below 0.
+	// Where a start awaits the end of such a job, both hold the same, and Free is below 0. So it is where a plan has
+	// promised a resource twice; see [Plan].Overpacks.
 	Free []float64
 	// Pending jobs in order of submission, ties by ID.
 	Pending []Pending
+	// Held are jobs that wait for others to finish ([Job.After]), in the same order. No decision is taken of them. They
+	// tell how much is left of the larger jobs of which others are stages.
+	Held []Pending
 	// Running jobs in order of start, ties by ID.
 	Running []Running
 	// Completed are the jobs that have finished since the snapshot before, as the cluster told them. They are for policies
 	// that learn from what became of a decision.
 	Completed []Completion
+	// Others is what work that is not in the snapshot uses of each node; nil where nobody measures. Free does not count
+	// it.
+	Others []usage.Level
 
 	sound bool // a Loop made it, and CheckSnapshot need not look
 }
@@ -136,10 +159,13 @@ func (s *Snapshot) Clone() *Snapshot {
 	c.sound = false
 	c.Free = slices.Clone(s.Free)
 	c.Pending = slices.Clone(s.Pending)
+	c.Held = slices.Clone(s.Held)
 	c.Running = slices.Clone(s.Running)
 	c.Completed = slices.Clone(s.Completed)
+	c.Others = slices.Clone(s.Others)
 	for i := range c.Running {
 		c.Running[i].Nodes, c.Running[i].held = slices.Clone(c.Running[i].Nodes), nil
+		c.Running[i].Use = slices.Clone(c.Running[i].Use)
 	}
 	return &c
 }
@@ -172,6 +198,9 @@ type Plan struct {
 	// Rest is why every pending job without a decision of its own stays pending, so that a plan need not be
 	// as long as the queue. It has no code where there is no such job. See [Plan.All].
 	Rest Reason
+	// Overpacks names the resources that the plan promises more than once: the policy goes by what tasks use instead of
+	// what they demand. [CheckPlan] lets starts pass whose demands of these are beyond what is free.
+	Overpacks []string
 	// Stats is how the plan came about.
 	Stats Stats
 }
@@ -203,7 +232,8 @@ func (p *Plan) All(s *Snapshot) iter.Seq[Decision] {
 type Decision struct {
 	Job  string
 	Kind Kind
-	// Nodes hold the gang of a Start.
+	// Nodes hold the gang of a Start. A Preempt with Nodes stops these tasks of the gang alone, and never all of them; the
+	// others go on.
 	Nodes []NodeTasks
 	// Start is when a deferred job is planned to start; zero if not at all.
 	Start time.Time
@@ -246,6 +276,8 @@ type Cluster interface {
 	//
 	// What others do to jobs is told by the same events, without a decision, and that they stop one by Stopping.
 	//
+	// A cluster that cannot stop some tasks of a gang alone, as a Preempt with Nodes asks, stops the whole job.
+	//
 	// Apply need not wait for tasks to stop. A start that counts on a preemption begins once that job has
 	// stopped. A cluster that cannot wait, or that could not stop the job, answers the start with StartFailed.
 	Apply(ctx context.Context, plan *Plan) error
@@ -270,23 +302,47 @@ const (
 	// StartFailed returns the job named Event.ID to the pending ones.
 	StartFailed
 	// Preempted returns the job named Event.ID, which has stopped, to the pending ones; its work is lost, but for
-	// that of a job with [Job].Checkpoint.
+	// that of a job with [Job].Checkpoint. Event.Cause says why.
+	//
+	// With Event.Job it is about some tasks of a gang, on Event.Nodes: they leave the gang for good, their work is lost,
+	// and they wait as that job, which is a part ([Job.Part]). The others go on. A gang of which no task is left is
+	// forgotten.
 	Preempted
 	// Finished removes the job named Event.ID, which ran for Event.Runtime, and teaches the predictor. The loop
 	// knows where the job ran and takes the slow-down out of what the predictor learns. A Runtime of 0 stands for
 	// the time since the job's Started, if both events have a Time; otherwise nothing is learnt, and
 	// [Cycle].Ignored says so.
+	//
+	// With Event.Nodes it is about some tasks of a gang, which have ended there. The others go on, and nothing is
+	// learnt. The last ones end with a Finished without Nodes. Nothing is learnt of a part of a job, either.
 	Finished
 	// Withdrawn removes the job named Event.ID, pending or running; nothing is learnt.
 	Withdrawn
 	// PreemptFailed returns the job named Event.ID, which was to be preempted but could not be
-	// stopped, to the running ones: it goes on where it was.
+	// stopped, to the running ones: it goes on where it was. With Event.Nodes so do these tasks of it.
 	PreemptFailed
 	// Stopping tells that the job named Event.ID is being stopped, by whomever: its user, a node that is drained, or the
 	// loop itself, which knows. It is neither pending nor running from then on and holds what it holds, on Event.Nodes if
 	// there are any, until Preempted, Withdrawn, Finished or PreemptFailed. A host that is started again tells it of jobs
 	// it finds so.
 	Stopping
+	// Measured tells what tasks and nodes use, as Event.Usage has it: once a cycle at most, and last in it.
+	Measured
+)
+
+// Cause is why a job or a part of it was Preempted.
+type Cause uint8
+
+// The causes. Policies and predictors make nothing of them; hosts and records do.
+const (
+	// CauseUnknown is what events without a cause say.
+	CauseUnknown Cause = iota
+	// CausePolicy: a plan has preempted it.
+	CausePolicy
+	// CauseEvicted: its node ran short of memory.
+	CauseEvicted
+	// CauseNodeLost: its node is gone.
+	CauseNodeLost
 )
 
 // Event is something that happened in the cluster.
@@ -296,11 +352,13 @@ type Event struct {
 	Time time.Time
 	// ID is the job's, of all events but those of nodes and submissions.
 	ID string
-	// Job is what is Submitted. The loop keeps it and shows it to policies, so it must not be changed afterwards.
+	// Job is what is Submitted, and the part that tasks which were Preempted wait as. The loop keeps it and shows it to
+	// policies, so it must not be changed afterwards.
 	Job *Job
 	// Node is what comes up, or by its name goes down. The loop takes a copy.
 	Node *Node
-	// Nodes are where a job has Started; none means where it was told to.
+	// Nodes are where a job has Started; none means where it was told to. For the events that may be about some tasks of
+	// a gang, they are where these ran.
 	Nodes []NodeTasks
 	// Runtime is how long a job that has Finished ran, as seen on the clock, from the start of all its tasks. It is not
 	// negative. 0 says that the host does not know.
@@ -315,4 +373,13 @@ type Event struct {
 	// failed for want of an image fails again at once. The zero time keeps nothing. It is for the cluster to
 	// choose longer times for jobs that fail again, and to withdraw those it gives up.
 	NotBefore time.Time
+	// Cause is why what was Preempted was stopped.
+	Cause Cause
+	// Attained is the most CPU time that one of the tasks had which were Preempted, in core-seconds. 0 leaves it to what
+	// was Measured.
+	Attained float64
+	// Used is what a job that has Finished used, for the predictor. It may be empty.
+	Used []predict.Used
+	// Usage is what was Measured. The loop takes a copy.
+	Usage *usage.Batch
 }

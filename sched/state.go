@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched/usage"
 )
 
 // state is what the events have told so far, kept in the form of a snapshot.
@@ -26,6 +27,9 @@ type state struct {
 	left     []*tracked    // jobs that are gone since; arrived and waiting may hold them
 	spare    []*tracked    // memory of jobs that are gone
 	finished []Completion  // since a snapshot was last shown
+	stages
+	others map[string]usage.Level // by node; nil where nobody measures
+	levels []usage.Level          // the same by index; nil where it is to be made
 }
 
 func (s *state) init() {
@@ -37,8 +41,8 @@ func (s *state) init() {
 
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
-	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Running: s.running.items(),
-		Completed: s.finished, sound: true}
+	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Held: s.held.items(),
+		Running: s.running.items(), Completed: s.finished, Others: s.othersByNode(), sound: true}
 	s.finished = nil
 }
 
@@ -51,6 +55,8 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 		return nil, s.nodeDown(e)
 	case Submitted:
 		return nil, s.submit(e, now)
+	case Measured:
+		return nil, s.measure(e)
 	}
 	if e.Kind < NodeUp || int(e.Kind) >= len(eventNames) {
 		return nil, bad(e, "unknown kind")
@@ -63,6 +69,15 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 		if e.Nodes[i].Tasks < 1 {
 			return nil, bad(e, fmt.Sprintf("%d tasks on node %q", e.Nodes[i].Tasks, short(e.Nodes[i].Node)))
 		}
+	}
+	switch {
+	case e.Kind == Preempted && e.Job != nil:
+		return nil, s.lose(j, e, now)
+	case e.Kind == Finished && len(e.Nodes) > 0:
+		_, err := s.part(j, e)
+		return nil, err
+	case e.Kind == PreemptFailed && len(e.Nodes) > 0:
+		return nil, s.rejoin(j, e)
 	}
 	switch e.Kind {
 	case Started:
@@ -77,8 +92,10 @@ func (s *state) apply(e *Event, now time.Time) (*tracked, error) {
 	s.leave(j) // Finished and Withdrawn
 	s.forget(j)
 	if e.Kind != Finished {
+		s.abandon(j)
 		return nil, nil
 	}
+	s.ready(j)
 	at := now
 	if !e.Time.IsZero() {
 		at = wall(e.Time)
@@ -161,6 +178,12 @@ func (s *state) submit(e *Event, now time.Time) error {
 	s.jobs[job.ID] = j
 	s.arrived = append(s.arrived, j)
 	s.waiting = append(s.waiting, j)
+	if len(job.After) > 0 {
+		j.phase = held
+		s.fresh = append(s.fresh, j)
+		enter(&s.held, j)
+		return nil
+	}
 	s.enterPending(j)
 	return nil
 }
@@ -207,7 +230,9 @@ func (s *state) setPrediction(j *tracked, p predict.Prediction) {
 	j.prediction = p
 	switch j.phase {
 	case pending:
-		s.pending.items()[s.pendingAt(j)].Prediction = p
+		s.pending.items()[waitingAt(&s.pending, j)].Prediction = p
+	case held:
+		s.held.items()[waitingAt(&s.held, j)].Prediction = p
 	case starting, running:
 		s.running.items()[s.runningAt(j)].Prediction = p
 	}
@@ -224,14 +249,23 @@ func (s *state) hold(j *tracked, sign int) {
 		return // it holds nothing this cluster has
 	}
 	for i, n := range j.places(s.set) {
-		switch {
-		case n < 0: // the node is gone
-		case sign < 0:
-			s.ledger.Take(int(n), demand, j.nodes[i].Tasks)
-		default:
-			s.ledger.Give(int(n), demand, j.nodes[i].Tasks)
+		if n >= 0 {
+			s.holdOn(int(n), j.nodes[i].Tasks, demand, sign)
 		}
 	}
+	for _, nt := range j.leaving {
+		if n, ok := s.set.Index(nt.Node); ok {
+			s.holdOn(n, nt.Tasks, demand, sign)
+		}
+	}
+}
+
+func (s *state) holdOn(n, tasks int, demand []float64, sign int) {
+	if sign < 0 {
+		s.ledger.Take(n, demand, tasks)
+		return
+	}
+	s.ledger.Give(n, demand, tasks)
 }
 
 // settle rebuilds what hangs on the nodes if they have changed, shows the jobs whose time has come, and then names the
@@ -246,7 +280,7 @@ func (s *state) settle(fixed bool, now time.Time) []Rejection {
 	}
 	var out []Rejection
 	for _, j := range s.waiting {
-		if j.gone || j.phase != pending && j.phase != delayed {
+		if j.gone || !j.phase.waiting() {
 			continue
 		}
 		if err := s.holds(j); err != nil {
@@ -254,6 +288,7 @@ func (s *state) settle(fixed bool, now time.Time) []Rejection {
 			if fixed {
 				s.leave(j)
 				s.forget(j)
+				s.abandon(j)
 			}
 		}
 	}
@@ -275,7 +310,7 @@ func (s *state) rebuild() {
 	}
 	// Every node was validated when it came, and names are keys of a map.
 	s.set, _ = NewNodeSet(nodes)
-	s.stale = false
+	s.stale, s.levels = false, nil
 	s.ledger.Open(s.set)
 	for i := range s.running.items() {
 		r := &s.running.items()[i]
@@ -324,6 +359,7 @@ func (s *state) tooLarge(job *Job) error {
 type deeds struct {
 	at      time.Time
 	preempt []*tracked
+	leave   [][]NodeTasks // of each preemption: the tasks, or nil for all
 	start   []*tracked
 	nodes   [][]NodeTasks // of each start
 }
@@ -334,7 +370,7 @@ func (d *deeds) note(plan *Plan, jobs []*tracked, now time.Time) {
 	for i := range plan.Decisions {
 		switch plan.Decisions[i].Kind {
 		case Preempt:
-			d.preempt = append(d.preempt, jobs[i])
+			d.preempt, d.leave = append(d.preempt, jobs[i]), append(d.leave, plan.Decisions[i].Nodes)
 		case Start:
 			d.start, d.nodes = append(d.start, jobs[i]), append(d.nodes, plan.Decisions[i].Nodes)
 		}
@@ -344,7 +380,11 @@ func (d *deeds) note(plan *Plan, jobs []*tracked, now time.Time) {
 // carryOut brings the state up to date with the deeds, and forgets them. What a job that is to stop holds stays held
 // until the cluster says that it has stopped, so a start in its place may leave less than nothing free until then.
 func (s *state) carryOut(d *deeds) {
-	for _, j := range d.preempt {
+	for i, j := range d.preempt {
+		if len(d.leave[i]) > 0 {
+			s.beginLeave(j, d.leave[i])
+			continue
+		}
 		s.running.remove(s.runningAt(j))
 		j.phase = stopping
 		s.stopping = append(s.stopping, j)
@@ -355,5 +395,7 @@ func (s *state) carryOut(d *deeds) {
 		s.hold(j, -1)
 	}
 	clear(d.nodes)
-	d.preempt, d.start, d.nodes = emptied(d.preempt), emptied(d.start), d.nodes[:0]
+	clear(d.leave)
+	d.preempt, d.leave = emptied(d.preempt), d.leave[:0]
+	d.start, d.nodes = emptied(d.start), d.nodes[:0]
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched/usage"
 )
 
 // phase is where a job is in its life.
@@ -18,6 +19,7 @@ const (
 	running
 	stopping // told to stop, not yet confirmed; holds resources and is not shown to policies
 	delayed  // pending, but not shown to policies before its time
+	held     // pending, but not shown to policies before its parents have finished
 )
 
 // tracked is a job the loop knows.
@@ -29,10 +31,14 @@ type tracked struct {
 	started    time.Time
 	notBefore  time.Time // of a job that is delayed
 	nodes      []NodeTasks
-	demand     []float64 // over needs; nil where no node offers it
-	at         []int32   // of each of nodes, its index in on, -1 where it is gone
-	needs, on  *NodeSet  // what demand and at are of; nil where they are to be worked out
-	checked    uint64    // the check in which a decision on it was last seen
+	leaving    []NodeTasks  // tasks that were told to stop while the others go on; they hold resources
+	use        []usage.Task // as last measured
+	attained   float64      // the most CPU time that a task has had in a run that was lost, in core-seconds
+	demand     []float64    // over needs; nil where no node offers it
+	at         []int32      // of each of nodes, its index in on, -1 where it is gone
+	needs, on  *NodeSet     // what demand and at are of; nil where they are to be worked out
+	checked    uint64       // the check in which a decision on it was last seen
+	waits      int          // the number of its parents that have not finished
 	phase      phase
 	slowed     bool
 	dated      bool // an event has told when it started
@@ -132,13 +138,6 @@ func (j *tracked) places(of *NodeSet) []int32 {
 		return j.at
 	}
 	j.on = of
-	j.at = j.at[:0]
-	for _, nt := range j.nodes {
-		n, ok := of.Index(nt.Node)
-		if !ok {
-			n = -1
-		}
-		j.at = append(j.at, int32(n))
-	}
+	j.at = of.Indexes(j.at[:0], j.nodes)
 	return j.at
 }

@@ -141,6 +141,8 @@ const (
 	Hang       Ability = "starts that hang"
 	SlowStop   Ability = "slow stops"
 	Malformed  Ability = "malformed hints"
+	// Stages is that jobs can wait for others by their names (sched.Job.After).
+	Stages Ability = "stages"
 	// Unplaceable is that jobs can be handed in that no node can hold.
 	Unplaceable Ability = "jobs that cannot be placed"
 )
@@ -154,7 +156,7 @@ type Deed struct {
 
 // Job is a job as a user hands it in.
 type Job struct {
-	// Spec is what the scheduler may know; its Demand is one slot a task.
+	// Spec is what the scheduler may know; its Demand is one slot a task. Its After has Spec.IDs of others.
 	Spec sched.Job
 	// Runtime is how long it runs from when all its tasks run.
 	Runtime time.Duration

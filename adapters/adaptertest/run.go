@@ -78,6 +78,7 @@ func (c Case) Parallel(t *testing.T, make Maker) {
 func Cases() []Case {
 	out := lifeCases()
 	out = append(out, cancelCases()...)
+	out = append(out, stageCases()...)
 	out = append(out, nodeCases()...)
 	out = append(out, failureCases()...)
 	out = append(out, connectionCases()...)

@@ -22,7 +22,7 @@ func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner
 	var submitted time.Time
 	var annotations map[string]string
 	var differ error
-	name := g.id[strings.LastIndexByte(g.id, '/')+1:]
+	ownName := g.id[strings.LastIndexByte(g.id, '/')+1:]
 	if b != nil {
 		s, submitted, out.Done = b.shape, b.created, b.work.before(out.Tasks)
 		annotations = s.annotations
@@ -44,9 +44,12 @@ func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner
 	deadline, past := h.from(submitted, m.made(all, b))
 	spec.Deadline, err = deadline, cmp.Or(err, past)
 	spec.Attributes["namespace"] = g.id[:strings.IndexByte(g.id, '/')]
-	spec.Attributes["name"] = strings.TrimRight(name, "-0123456789")
+	spec.Attributes["name"] = strings.TrimRight(ownName, "-0123456789")
 	spec.Attributes["user"] = cmp.Or(h.user, spec.Attributes["namespace"])
 	spec.Attributes["tasks"] = strconv.Itoa(size)
+	for _, name := range h.after {
+		spec.After = append(spec.After, g.id[:len(g.id)-len(ownName)]+name)
+	}
 	if spec.Utility == nil {
 		spec.Utility = adapters.DefaultUtility(spec.Deadline)
 	}

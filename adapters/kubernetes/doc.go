@@ -36,6 +36,8 @@
 //	hedgesched.github.io/prefer      labels of nodes on which the job runs at full speed, like gpu=a100|h100, disk=*
 //	hedgesched.github.io/slowdown    how many times longer it runs on other nodes, 1 to 1e6; only with prefer
 //	hedgesched.github.io/checkpoint  "true" if a stopped job continues where it was
+//	hedgesched.github.io/after       Jobs of the same namespace that must have finished before, like fetch, split;
+//	                                 of a group of pods, such groups
 //	hedgesched.github.io/user        the user, for predictions
 //	hedgesched.github.io/gang        "false" makes every pod of a Job a job of its own
 //

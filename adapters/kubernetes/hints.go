@@ -26,13 +26,16 @@ const (
 	CheckpointAnnotation = prefix + "checkpoint"
 	UserAnnotation       = prefix + "user"
 	GangAnnotation       = prefix + "gang"
+	// AfterAnnotation names Jobs of the same namespace that must have finished before this one starts. Of a group of pods
+	// it names groups of pods.
+	AfterAnnotation = prefix + "after"
 )
 
 // names are the annotations that users set, without the prefix.
 func names() []string {
 	var out []string
 	for _, name := range []string{DeadlineAnnotation, UtilityAnnotation, PreferAnnotation, SlowdownAnnotation,
-		CheckpointAnnotation, UserAnnotation, GangAnnotation} {
+		CheckpointAnnotation, UserAnnotation, GangAnnotation, AfterAnnotation} {
 		out = append(out, strings.TrimPrefix(name, prefix))
 	}
 	return out
@@ -90,6 +93,7 @@ type hints struct {
 	slowdown   float64
 	checkpoint bool
 	user       string
+	after      []string
 }
 
 // parseHints reads hedge's annotations of an object. The error is about the first wrong one, by name. Wrong hints are
@@ -145,6 +149,8 @@ func (h *hints) parse(name, value string) string {
 			return `"true" or "false"`
 		}
 		h.checkpoint = h.checkpoint || name == CheckpointAnnotation && value == "true"
+	case AfterAnnotation:
+		h.after, err = adapters.ParseAfter(value)
 	case UserAnnotation:
 		h.user = value
 	default:

@@ -22,7 +22,7 @@ func TestHints(t *testing.T) {
 		DeadlineAnnotation: "90m", PreferAnnotation: "gpu=a100|h100,disk=*", SlowdownAnnotation: "1.5",
 		CheckpointAnnotation: "true", UserAnnotation: "ann",
 		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, epochAnnotation: "7",
-		"other/deadline": "never",
+		AfterAnnotation: "fetch, split", "other/deadline": "never",
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 90*time.Minute, h.deadline.After)
@@ -30,6 +30,7 @@ func TestHints(t *testing.T) {
 	assert.InDelta(t, 1.5, h.slowdown, 0)
 	assert.True(t, h.checkpoint)
 	assert.Equal(t, "ann", h.user)
+	assert.Equal(t, []string{"fetch", "split"}, h.after)
 	assert.NotNil(t, h.utility)
 
 	h, err = parseHints(map[string]string{DeadlineAnnotation: "2026-01-02T15:04:05Z", CheckpointAnnotation: "false"})
@@ -56,6 +57,7 @@ func TestHintsRefused(t *testing.T) {
 		{"values of nothing", PreferAnnotation, "gpu=|", "values that are not empty"},
 		{"a utility of nothing", UtilityAnnotation, `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`,
 			"expected a utility that is above 0 at some time"},
+		{"after nothing", AfterAnnotation, "a,", "expected names of jobs, each once"},
 		{"perhaps a checkpoint", CheckpointAnnotation, "yes", `"true" or "false"`},
 		{"a name that is misspelt", prefix + "dedline", "5m",
 			"expected one of the names deadline, utility, prefer, slowdown, checkpoint, user, gang"},

@@ -433,6 +433,9 @@ func (w *world) template(s *submitted, duration string) corev1.PodTemplateSpec {
 	if s.Spec.Checkpoint {
 		out.Annotations[CheckpointAnnotation] = "true"
 	}
+	if len(s.Spec.After) > 0 {
+		out.Annotations[AfterAnnotation] = strings.Join(s.Spec.After, ", ")
+	}
 	if s.SlowStop {
 		out.Annotations[stopFor] = "3s"
 	}

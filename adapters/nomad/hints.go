@@ -36,6 +36,9 @@ const (
 	KeySlowdown = "hedge_slowdown"
 	// KeyCheckpoint says, with "true", that a restarted job continues where it was.
 	KeyCheckpoint = "hedge_checkpoint"
+	// KeyAfter are the ids of jobs of the same namespace that must have finished before this one starts, like
+	// "fetch, split".
+	KeyAfter = "hedge_after"
 	// KeyRetries is how often the job is started again after an attempt in which a task failed; default 3.
 	KeyRetries = "hedge_retries"
 )
@@ -177,7 +180,8 @@ func (h *hints) noted(job *api.Job) {
 
 // known are the keys that are allowed, the users' first.
 var known = []string{
-	KeyMark, KeyTasks, KeyDeadline, KeyUtility, KeyPreferred, KeySlowdown, KeyCheckpoint, KeyRetries,
+	KeyMark, KeyTasks, KeyDeadline, KeyUtility, KeyPreferred, KeySlowdown, KeyCheckpoint, KeyAfter,
+	KeyRetries,
 	keyOrigin, keySubmitted, keyAttempt, keyStart, keyActed, keyDone, keyFailures, keyEpoch, keyReason, keyOver, keyParent,
 }
 
@@ -185,7 +189,7 @@ var known = []string{
 func unknown(meta map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(meta)) {
 		if strings.HasPrefix(k, "hedge_") && !slices.Contains(known, k) {
-			return fmt.Errorf("meta key %q is unknown, expected one of %q", k, known[1:8])
+			return fmt.Errorf("meta key %q is unknown, expected one of %q", k, known[1:9])
 		}
 	}
 	return nil
@@ -233,6 +237,15 @@ func (h *hints) hinted(meta map[string]string) error {
 		}},
 		{KeyCheckpoint, "", func(v string) (err error) {
 			s.Checkpoint, err = parseBool(v)
+			return err
+		}},
+		{KeyAfter, "", func(v string) error {
+			names, err := adapters.ParseAfter(v)
+			namespace, _, _ := strings.Cut(s.ID, "/")
+			for i := range names {
+				names[i] = key{namespace, names[i]}.String()
+			}
+			s.After = names
 			return err
 		}},
 		{KeyRetries, "a number from 0 to 1000000", func(v string) (err error) {

@@ -32,10 +32,11 @@ func heldJob(meta map[string]string) *api.Job {
 func TestDescribe(t *testing.T) {
 	got, err := Describe(heldJob(map[string]string{
 		KeyTasks: "4", KeyDeadline: "2h", KeyPreferred: "node.class=fast|big & meta.gpu=*", KeySlowdown: "1.5",
-		KeyCheckpoint: "true",
+		KeyCheckpoint: "true", KeyAfter: "fetch, split",
 	}))
 	require.NoError(t, err)
 	assert.Equal(t, "prod/a", got.ID)
+	assert.Equal(t, []string{"prod/fetch", "prod/split"}, got.After)
 	assert.Equal(t, 4, got.Tasks)
 	assert.Equal(t, sched.Resources{CPU: 500, Memory: 64}, got.Demand)
 	assert.Equal(t, map[string]string{"team": "x", "name": "nightly", "namespace": "prod", "tasks": "4"}, got.Attributes)

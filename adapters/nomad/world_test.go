@@ -260,6 +260,13 @@ func (w *world) held(t testing.TB, name string, j *adaptertest.Job) *api.Job {
 	if j.Spec.Checkpoint {
 		job.Meta[nomad.KeyCheckpoint] = "true"
 	}
+	if len(j.Spec.After) > 0 {
+		var after []string
+		for _, id := range j.Spec.After {
+			after = append(after, w.name(id))
+		}
+		job.Meta[nomad.KeyAfter] = strings.Join(after, ", ")
+	}
 	if j.Malformed {
 		job.Meta[nomad.KeyDeadline] = "tomorrow"
 	}

@@ -41,6 +41,9 @@ func newLife(cfg *Config) (*life, error) {
 	if l.window == 0 && len(l.jobs) > 0 {
 		l.window = l.jobs[len(l.jobs)-1].arrive
 	}
+	if err := l.share(cfg); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 
@@ -73,7 +76,7 @@ func (l *life) admit(jobs []Job) error {
 		}
 		l.fill(at, from, demand)
 	}
-	return nil
+	return l.link()
 }
 
 // fill makes the job of an index and its record.
@@ -83,7 +86,7 @@ func (l *life) fill(at int, from *Job, demand []float64) {
 	j.Submitted = epoch.Add(from.Arrive)
 	j.gang = gang{id: int32(at), tasks: j.Tasks, demand: demand, work: from.Work}
 	*j.record = JobRecord{
-		ID: j.ID, Class: BestEffort, Tasks: j.Tasks, Submit: j.arrive, Runtime: from.Work.Runtime(),
+		ID: j.ID, Of: j.Of, Class: BestEffort, Tasks: j.Tasks, Submit: j.arrive, Runtime: from.Work.Runtime(),
 		FirstStart: -1, Start: -1, Finish: -1, Stop: -1, Told: sched.UnknownProbability,
 	}
 	if j.Deadline > 0 {

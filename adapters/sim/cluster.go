@@ -11,6 +11,9 @@ var _ sched.Cluster = (*life)(nil)
 // Events hands out what has happened since the last call. The slice is used
 // again by the call after the next.
 func (l *life) Events(context.Context) ([]sched.Event, error) {
+	if l.shared != nil {
+		l.tellUsage()
+	}
 	out := l.told
 	l.told, l.spare = l.spare[:0], out
 	return out, nil

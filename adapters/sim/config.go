@@ -42,6 +42,10 @@ type Config struct {
 	Cycle time.Duration
 	// Span is the arrival window, for the figures "in window". 0 means up to the last submission.
 	Span time.Duration
+	// Until ends the simulation, at the first cycle from then on: what runs is stopped, and all that is not finished is
+	// dropped. 0 goes on until every job is finished or dropped. On shared nodes a policy may start again and again what
+	// is evicted every time.
+	Until time.Duration
 	// TasksPerNode is how many tasks make a machine in machine-hours. 0 means the most "node" units that a node
 	// offers, at least 1.
 	TasksPerNode int

@@ -34,7 +34,7 @@ func newSuite(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	l.jobs, l.records, l.index = make([]job, 0, suiteJobs), make([]JobRecord, suiteJobs), newIndex(suiteJobs)
 	u := &suite{life: l, text: &bytes.Buffer{}}
 	l.log = newLogger(u.text, l.nodes)
-	l.log.cluster(cfg, s.Slots, 0)
+	l.log.cluster(cfg, s.Slots, 0, false)
 	none := "the simulated cluster never changes, nor does anything go wrong there"
 	u.traits = adaptertest.Traits{
 		Slot: sched.Resources{sched.WholeNode: 1}, Unit: 10 * time.Second, Patience: time.Hour,
@@ -45,6 +45,7 @@ func newSuite(t testing.TB, s adaptertest.Shape) adaptertest.World {
 			adaptertest.Drive:   "it has no driver", adaptertest.Fence: "it has one scheduler",
 			adaptertest.Explain:  "it has no users",
 			adaptertest.Withdraw: "simulated users are patient", adaptertest.SlowStop: "simulated tasks stop at once",
+			adaptertest.Stages:      "stages are known before the simulation begins",
 			adaptertest.Malformed:   "a configuration with such a job is refused",
 			adaptertest.Unplaceable: "a configuration with such a job is refused",
 		},

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// account is what figures are computed from: the records of a run, the arrival window, and the size of the cluster.
+// account is what figures are computed from: the records of a run, the arrival window and the size of the cluster.
 type account struct {
 	jobs                []JobRecord
+	paths               []time.Duration // by job, the longest way to its end
 	window              time.Duration
 	nodes, tasksPerNode int
 }
@@ -36,22 +37,43 @@ func (a *account) sum() totals {
 	t := totals{classes: map[Class]*classSum{SLO: {}, BestEffort: {}}}
 	for i := range a.jobs {
 		r := &a.jobs[i]
-		s := t.classes[r.Class]
-		if s == nil {
-			s = &classSum{}
-			t.classes[r.Class] = s
-		}
-		s.add(r, a.window)
+		t.of(r.Class).hold(r, a.window)
 		t.events += r.events()
 		t.preemptions += r.Preemptions
 		t.busy, t.inWindow = t.busy.plus(r.Held), t.inWindow.plus(r.HeldInWindow)
-		t.lost = t.lost.plus(taskTime(r.Tasks, r.Lost))
+		t.lost = t.lost.plus(r.lost())
 		t.lastStop = max(t.lastStop, r.Stop)
+	}
+	whole := wholes(a.jobs, a.paths)
+	for i := range whole {
+		t.of(whole[i].Class).count(&whole[i])
 	}
 	return t
 }
 
-func (s *classSum) add(r *JobRecord, window time.Duration) {
+// of are the sums of a class.
+func (t *totals) of(class Class) *classSum {
+	s := t.classes[class]
+	if s == nil {
+		s = &classSum{}
+		t.classes[class] = s
+	}
+	return s
+}
+
+// hold adds what a job or stage has got done.
+func (s *classSum) hold(r *JobRecord, window time.Duration) {
+	if r.Finish < 0 {
+		return
+	}
+	s.good = s.good.plus(r.Held.minus(r.lost()))
+	if r.Finish <= window {
+		s.work = s.work.plus(taskTime(r.Tasks, r.Runtime))
+	}
+}
+
+// count adds what became of a whole job.
+func (s *classSum) count(r *JobRecord) {
 	s.jobs++
 	if r.Missed() {
 		s.missed++
@@ -60,10 +82,6 @@ func (s *classSum) add(r *JobRecord, window time.Duration) {
 		return
 	}
 	s.completed++
-	s.good = s.good.plus(r.Held.minus(taskTime(r.Tasks, r.Lost)))
-	if r.Finish <= window {
-		s.work = s.work.plus(taskTime(r.Tasks, r.Runtime))
-	}
 	took := (r.Finish - r.Submit).Seconds()
 	s.jct = append(s.jct, took)
 	if r.Runtime > 0 {
@@ -102,12 +120,13 @@ func (a *account) metrics(t *totals) Metrics {
 }
 
 // events is how many happened to the job: its submission, starts, preemptions, and its end by completion or drop. All
-// starts but that of a completed run end in a preemption.
+// starts but that of a completed run end in a preemption or an eviction.
 func (r *JobRecord) events() int {
+	stops := 2 * (r.Preemptions + r.Evictions)
 	if r.Finish < 0 {
-		return 2 + 2*r.Preemptions
+		return 2 + stops
 	}
-	return 3 + 2*r.Preemptions
+	return 3 + stops
 }
 
 // share is busy task-time over capacity tasks during d, 0 of no time.

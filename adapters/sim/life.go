@@ -13,8 +13,8 @@ import (
 //	coming -> pending -> running -> finished
 //	            |  ^        |
 //	            |  +--------+ preempted
-//	            v
-//	         dropped
+//	            v           v
+//	         dropped     dropped, where the simulation ends
 type state uint8
 
 const (
@@ -32,9 +32,17 @@ type job struct {
 	state  state
 	gang   gang
 	record *JobRecord
+	// waits is the number of jobs of After that have not finished; children are the jobs that wait for this one.
+	waits    int
+	children []int32
 	// preempted is how often it was preempted since anything last arrived or finished. It is out of date, and means 0,
 	// when news is no longer life.news().
 	preempted, news int
+
+	// Of a job, or a part of one, on shared nodes:
+	whole  *whole
+	saw    seen
+	listed bool // it is in life.sharing
 }
 
 // rank is the job's index in figures that tell jobs with a deadline, 0, from those without, 1.
@@ -49,8 +57,9 @@ func (j *job) rank() int {
 type life struct {
 	nodes   *sched.NodeSet
 	physics physics
-	jobs    []job       // in order of arrival
-	records []JobRecord // by job
+	jobs    []job           // in order of arrival
+	records []JobRecord     // by job
+	paths   []time.Duration // by job, the longest way to its end through the stages before it, at full speed
 	index   index
 	window  time.Duration // of figures "in window"
 	now     time.Duration
@@ -64,6 +73,11 @@ type life struct {
 	told, spare []sched.Event
 	names       arena[sched.NodeTasks]
 	places      arena[placement]
+	// Of shared nodes; nil elsewhere. Sharing are the gangs to be measured.
+	shared    *shared
+	parts     []*job
+	partsByID map[string]*job
+	sharing   []*job
 	// charge is how long the cycle has taken, in a simulation in which that time passes; else nil.
 	charge func() time.Duration
 }
@@ -89,11 +103,12 @@ func (l *life) nextInstant() (at time.Duration, ok bool) {
 func (l *life) advance(to time.Duration) {
 	for at, ok := l.nextInstant(); ok && at <= to; at, ok = l.nextInstant() {
 		l.pass(at)
-		l.ended.completed = l.ended.completed[:0]
+		l.ended.reset()
 		l.physics.happen(at, &l.ended)
 		for _, i := range l.ended.completed {
 			l.finish(&l.jobs[i])
 		}
+		l.tasksEnd(l.ended.done, l.ended.evicted)
 		for ; l.next < len(l.jobs) && l.jobs[l.next].arrive <= at; l.next++ {
 			l.submit(&l.jobs[l.next])
 		}
@@ -114,10 +129,11 @@ func (l *life) time() time.Time { return epoch.Add(l.now) }
 func (l *life) submit(j *job) {
 	j.state = pending
 	l.level.pending++
+	l.log.submit(j)
+	j.After = l.waitsFor(j)
 	l.told = append(l.told, sched.Event{
 		Kind: sched.Submitted, Time: j.Submitted, ID: j.ID, Job: &j.Job,
 	})
-	l.log.submit(j)
 }
 
 // Why starts fail, with errNoRoom. Hosts read it in the cycle's failed events.
@@ -126,12 +142,15 @@ var errNotPending = errors.New("sim: the job is not pending")
 // start carries out a decision. One that is impossible, as happens when time has passed since the snapshot, is told as
 // StartFailed. The error is what ends the simulation.
 func (l *life) start(d *sched.Decision) error {
-	i, ok := l.index.find(l.jobs, d.Job)
-	if !ok || l.jobs[i].state != pending {
+	j, ok := l.byID(d.Job)
+	if !ok || j.state != pending {
 		l.refuse(d, errNotPending)
 		return nil
 	}
-	j := &l.jobs[i]
+	if j.waits > 0 {
+		l.refuse(d, errHeld)
+		return nil
+	}
 	on, ok := l.resolve(j, d.Nodes)
 	if !ok {
 		l.refuse(d, errNoRoom)
@@ -149,6 +168,10 @@ func (l *life) start(d *sched.Decision) error {
 		return fmt.Errorf("job %q: %w", j.ID, err)
 	}
 	j.state = running
+	if l.shared != nil {
+		j.saw = seen{}
+		l.list(j)
+	}
 	j.record.begin(l.now, l.names.copy(d.Nodes), slowed, d.Reason.Probability)
 	l.level.pending--
 	l.level.running++
@@ -187,18 +210,20 @@ const maxPreempted = 100
 
 // preempt carries out a decision. The error is what ends the simulation.
 func (l *life) preempt(d *sched.Decision) error {
-	i, ok := l.index.find(l.jobs, d.Job)
-	if !ok || l.jobs[i].state != running {
+	j, ok := l.byID(d.Job)
+	if !ok || j.state != running {
 		l.tally.refused++
 		return nil
 	}
-	j := &l.jobs[i]
 	if news := l.news(); j.news != news {
 		j.news, j.preempted = news, 0
 	}
 	if j.preempted++; j.preempted > maxPreempted {
 		return fmt.Errorf("%w: at %v it preempts job %q for the %dth time since anything arrived or finished",
 			ErrLivelock, l.now, j.ID, j.preempted)
+	}
+	if l.shared != nil {
+		return l.preemptShared(j, d)
 	}
 	l.putBack(j, l.physics.stop(l.now, &j.gang))
 	l.log.because(preemptEvent, l.now, j, &d.Reason)
@@ -217,7 +242,7 @@ func (l *life) putBack(j *job, work time.Duration) {
 		j.record.Lost += ran
 	}
 	l.told = append(l.told, sched.Event{
-		Kind: sched.Preempted, Time: l.time(), ID: j.ID, Done: j.gang.done,
+		Kind: sched.Preempted, Time: l.time(), ID: j.ID, Done: j.gang.done, Cause: sched.CausePolicy,
 	})
 }
 
@@ -226,6 +251,9 @@ func (l *life) finish(j *job) {
 	j.record.Finish = l.now
 	ran := l.stopped(j)
 	l.tally.finished++
+	for _, c := range j.children {
+		l.jobs[c].waits--
+	}
 	l.told = append(l.told, sched.Event{
 		Kind: sched.Finished, Time: l.time(), ID: j.ID, Runtime: max(1, ran), // 0 would say that it is not known
 	})
@@ -239,9 +267,32 @@ func (l *life) stopped(j *job) (ran time.Duration) {
 	return j.record.end(l.now, l.window)
 }
 
+// abandon stops a job that runs, whose work is lost. It is then pending, for a moment.
+func (l *life) abandon(j *job) {
+	if l.shared == nil {
+		l.physics.stop(l.now, &j.gang)
+		j.record.Lost += l.stopped(j)
+	} else {
+		for k := range j.gang.shares {
+			if j.gang.shares[k].handle >= 0 {
+				used := l.shared.stopTask(l.now, &j.gang, k)
+				l.level.tasks[j.rank()]--
+				l.hold(j, &used, true)
+			}
+		}
+		l.level.running--
+	}
+	l.level.pending++
+}
+
 func (l *life) drop(j *job, why string) {
 	j.state = dropped
 	l.level.pending--
-	l.tally.dropped++
+	if j.whole == nil || !j.whole.dropped {
+		l.tally.dropped++
+	}
+	if j.whole != nil {
+		j.whole.dropped = true
+	}
 	l.log.plain(dropEvent, l.now, j, why)
 }

@@ -23,6 +23,9 @@ const (
 	finishEvent  = "finish"
 	preemptEvent = "preempt"
 	dropEvent    = "drop"
+	taskEvent    = "task"
+	evictEvent   = "evict"
+	usageEvent   = "usage"
 	endEvent     = "end"
 )
 
@@ -56,7 +59,7 @@ func (l *logger) close() error {
 }
 
 // cluster writes the first line: what a reader needs to know of the cluster to check the others.
-func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration) {
+func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration, shared bool) {
 	if l == nil {
 		return
 	}
@@ -67,6 +70,9 @@ func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration) {
 	b = seconds.Append(append(b, `,"cycle":`...), cfg.Cycle)
 	b = seconds.Append(append(b, `,"span":`...), window)
 	b = strconv.AppendInt(append(b, `,"tasks_per_node":`...), int64(tasksPerNode), 10)
+	if shared {
+		b = append(b, `,"shared":true`...)
+	}
 	b = append(b, `,"nodes":[`...)
 	for i := range l.nodes.Len() {
 		if i > 0 {
@@ -107,11 +113,26 @@ func (l *logger) submit(j *job) {
 		return
 	}
 	b := seconds.Append(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.record.Runtime)
+	for k, d := range j.gang.work.sharedTasks() {
+		b = append(b, [2]string{`,"task_runtimes":[`, `,`}[min(k, 1)]...)
+		if b = seconds.Append(b, d); k == j.Tasks-1 {
+			b = append(b, ']')
+		}
+	}
+	if j.record.CPUTime > 0 {
+		b = appendNumber(append(b, `,"cpu_time":`...), j.record.CPUTime, false)
+	}
 	if j.Slowdown > 1 {
 		b = strconv.AppendFloat(append(b, `,"slowdown":`...), j.Slowdown, 'g', -1, 64)
 	}
 	if j.Checkpoint {
 		b = append(b, `,"checkpoint":true`...)
+	}
+	if len(j.After) > 0 {
+		b = l.appendJSON(append(b, `,"after":`...), j.After)
+	}
+	if j.Of != "" {
+		b = appendString(append(b, `,"of":`...), j.Of)
 	}
 	if len(j.Demand) > 0 {
 		b = appendResources(append(b, `,"demand":`...), j.Demand)
@@ -140,16 +161,7 @@ func (l *logger) plain(event string, at time.Duration, j *job, why string) {
 	}
 	b := l.head(event, at, j)
 	if event == startEvent {
-		b = append(b, `,"nodes":[`...)
-		for i, nt := range j.record.Nodes {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendString(append(b, `{"node":`...), nt.Node)
-			b = strconv.AppendInt(append(b, `,"tasks":`...), int64(nt.Tasks), 10)
-			b = append(b, '}')
-		}
-		b = append(b, ']')
+		b = appendNodes(append(b, `,"nodes":`...), j.record.Nodes)
 		if j.record.Slowed {
 			b = append(b, `,"slowed":true`...)
 		}
@@ -158,6 +170,66 @@ func (l *logger) plain(event string, at time.Duration, j *job, why string) {
 		b = appendString(append(b, `,"why":`...), why)
 	}
 	l.write(append(b, '}'))
+}
+
+// task writes that one task of a gang has ended, on a shared node: it is complete or, with a name, waits as that part.
+func (l *logger) task(event string, at time.Duration, j *job, node string, index int, part string) {
+	if l == nil {
+		return
+	}
+	b := appendString(append(l.head(event, at, j), `,"node":`...), node)
+	b = strconv.AppendInt(append(b, `,"index":`...), int64(index), 10)
+	if part != "" {
+		b = appendString(append(b, `,"part":`...), part)
+	}
+	l.write(append(b, '}'))
+}
+
+// preemptPart writes a preemption of some tasks of a gang, which wait as a part.
+func (l *logger) preemptPart(
+	at time.Duration, j *job, tasks []int, nodes []sched.NodeTasks, part string, why *sched.Reason,
+) {
+	if l == nil {
+		return
+	}
+	b := appendNodes(append(l.head(preemptEvent, at, j), `,"nodes":`...), nodes)
+	b = append(b, `,"indices":[`...)
+	for i, k := range tasks {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(k), 10)
+	}
+	b = appendString(append(b, `],"part":`...), part)
+	b = appendString(append(b, `,"why":`...), why.String())
+	l.write(append(b, '}'))
+}
+
+// usage writes what all shared nodes are used for, once a cycle.
+func (l *logger) usage(at time.Duration, x *shared, nodes *sched.NodeSet) {
+	if l == nil {
+		return
+	}
+	b := seconds.Append(append(l.line[:0], `{"t":`...), at)
+	b = append(append(append(b, `,"event":"`...), usageEvent...), `","cpu":[`...)
+	memory := make([]float64, nodes.Len())
+	for i := range memory {
+		var cpu float64
+		cpu, memory[i] = x.machines.Load(int32(i))
+		b = appendNumber(b, cpu, i > 0)
+	}
+	b = append(b, `],"memory":[`...)
+	for i, m := range memory {
+		b = appendNumber(b, m, i > 0)
+	}
+	l.write(append(b, `]}`...))
+}
+
+func appendNumber(b []byte, v float64, comma bool) []byte {
+	if comma {
+		b = append(b, ',')
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, 64)
 }
 
 // end writes the last line, about the cycles. Wall-clock times are left out, so that a repeated run gives the same
@@ -196,6 +268,19 @@ func appendString(b []byte, s string) []byte {
 		}
 	}
 	return append(append(append(b, '"'), s...), '"')
+}
+
+func appendNodes(b []byte, nodes []sched.NodeTasks) []byte {
+	b = append(b, '[')
+	for i, nt := range nodes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendString(append(b, `{"node":`...), nt.Node)
+		b = strconv.AppendInt(append(b, `,"tasks":`...), int64(nt.Tasks), 10)
+		b = append(b, '}')
+	}
+	return append(b, ']')
 }
 
 func appendResources(b []byte, r sched.Resources) []byte {

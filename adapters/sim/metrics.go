@@ -2,7 +2,8 @@ package sim
 
 // Metrics are the figures of a run as `hedge compare --json` prints them.
 // Machine-hours are task-hours divided by the tasks per node. Figures over no values are 0. A percentile is by nearest
-// rank: the p-th is the smallest value that at least p percent of the values do not exceed.
+// rank: the p-th is the smallest value that at least p percent of the values do not exceed. The stages of a job
+// count as one job in numbers of jobs and in latencies: from its submission to the end of its last stage.
 type Metrics struct {
 	Policy string `json:"policy"`
 	Seed   int64  `json:"seed"`

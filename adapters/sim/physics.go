@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim/event"
+	"github.com/hedgesched/hedge/adapters/sim/internal/timeshare"
 )
 
 // physics is what nodes do to the gangs on them. Its caller is life, which owns the clock: times never fall from one
@@ -13,15 +14,9 @@ import (
 //
 //	happen, start and stop in any number, settle
 //
-// There is one implementation, exclusive. Two more are to come.
-//
-//   - shared: tasks share the CPU of a node by their requests, and the memory limit is hard. A start or stop, or a
-//     step in a task's use (an event that happen takes), only marks the node. Settle computes the speeds on marked
-//     nodes once and moves each end with event.Queue.Retime. A node out of memory gets an eviction at the same
-//     instant in the same queue, which the next happen returns in a list of its own in ended.
-//   - slots: cores of workers, for schedulers that place each task by itself. A task is launched, paused, resumed and
-//     killed by verbs of its own. Next, happen and settle are the same, so that a loop of messages takes its events
-//     between those of its own queue.
+// There are two implementations: exclusive, in which a task holds what it asks for, and shared, in which tasks share
+// the CPU of a node and are evicted where memory is short. A start, a stop or a step in a task's use only marks the
+// node there; settle shares out anew. What it evicts is in ended at the same instant.
 type physics interface {
 	// start puts the whole gang on the nodes, from its work done onwards. Work there takes stretch times as long. The
 	// gang keeps on until it stops. The error wraps errNoRoom, and nothing has changed, if the nodes do not hold it;
@@ -41,6 +36,12 @@ type physics interface {
 type ended struct {
 	// completed are the ids of the gangs whose work is done, in order of their ends, then of their starts.
 	completed []int32
+	// done and evicted are single tasks of gangs on shared nodes, in order of gangs, then of tasks.
+	done, evicted []timeshare.End
+}
+
+func (e *ended) reset() {
+	e.completed, e.done, e.evicted = e.completed[:0], e.done[:0], e.evicted[:0]
 }
 
 // gang is what physics knows of a job.
@@ -49,6 +50,8 @@ type gang struct {
 	tasks  int       // number of tasks
 	demand []float64 // of one task, by resource of the node set
 	work   Work
+	// priority orders evictions, least first.
+	priority int
 	// done is the work, at full speed, that need not be done again.
 	done time.Duration
 
@@ -57,6 +60,14 @@ type gang struct {
 	since   time.Duration
 	stretch float64
 	end     event.Handle
+	shares  []placed // by task, on shared nodes
+	left    int      // tasks of it that run
+}
+
+// placed is a task on a shared node.
+type placed struct {
+	handle int32 // -1 if it does not run
+	node   int32
 }
 
 // placement is a number of tasks on the node of an index.

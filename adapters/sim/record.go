@@ -17,7 +17,9 @@ const (
 
 // JobRecord is what became of a job. Times are since the start of the simulation.
 type JobRecord struct {
-	ID    string
+	ID string
+	// Of is the whole job that it is a stage of; empty where it is none.
+	Of    string
 	Class Class
 	Tasks int
 	// Runtime is how long it takes at full speed.
@@ -35,6 +37,12 @@ type JobRecord struct {
 	// Preemptions is how often it was stopped. Lost is how long it had run by then, summed, if it loses its work so.
 	Preemptions int
 	Lost        time.Duration
+	// Evictions is how many of its tasks were evicted from shared nodes. LostTasks is how long these, and tasks that were
+	// preempted there, had run by then.
+	Evictions int
+	LostTasks TaskTime
+	// CPUTime is how much CPU its tasks use at full speed, times seconds, where its work is [Usage]; else 0.
+	CPUTime float64
 	// Held is the time that its tasks held their nodes, in all its runs. HeldInWindow is the part of it in the arrival
 	// window.
 	Held, HeldInWindow TaskTime
@@ -51,6 +59,9 @@ type JobRecord struct {
 func (r *JobRecord) Missed() bool {
 	return r.Deadline > 0 && (r.Finish < 0 || r.Finish > r.Deadline)
 }
+
+// lost is the task-time that was for nothing.
+func (r *JobRecord) lost() TaskTime { return taskTime(r.Tasks, r.Lost).plus(r.LostTasks) }
 
 // begin notes a start.
 func (r *JobRecord) begin(at time.Duration, nodes []sched.NodeTasks, slowed bool, told float64) {
@@ -72,7 +83,9 @@ func (r *JobRecord) end(at, window time.Duration) (ran time.Duration) {
 // Result is what a run gave.
 type Result struct {
 	Metrics Metrics
-	// Jobs are in order of arrival, ties by id.
+	// Sharing are the figures of shared nodes; nil where nodes are not shared.
+	Sharing *Sharing
+	// Jobs are in order of arrival, ties by id; each stage of a job has a record of its own.
 	Jobs []JobRecord
 	// Series is the use of the cluster over time.
 	Series Series

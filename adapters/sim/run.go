@@ -35,8 +35,17 @@ type engine struct {
 	rejected int
 }
 
-// Run simulates the jobs on the nodes under the policy until every job is finished or dropped. Pending jobs are dropped
+// Run simulates the jobs on the nodes under the policy until every job is finished or dropped, or until Config.Until.
+// Pending jobs are dropped
 // when nothing runs, nothing is still to arrive, and the policy has started nothing three times in a row.
+//
+// Where the work of all jobs is [Usage], the nodes are shared: they offer "cpu" and "memory" and nothing else, and
+// their tasks use what their series say. Tasks share the CPU of a node by what their jobs demand: one that wants less
+// than its share gets it, the others share the rest, and a task that gets less than it wants takes longer. A job that
+// demands no CPU has the smallest share. A node whose tasks use more than 0.95 of its memory evicts some at once:
+// those of the lowest priority first, of these the one most above its demand, then the largest, then the latest. An
+// evicted task loses its work and waits again, as a part of its job, while the others go on. A job is complete when
+// all its tasks are. What tasks use is told to the loop once a cycle.
 //
 // The same configuration gives the same result and the same log, byte for byte, but for wall-clock times. Runs are
 // independent of each other and may go on concurrently.
@@ -80,6 +89,8 @@ func newEngine(cfg *Config) (*engine, error) {
 		return nil, fmt.Errorf("%w: cycle of %v, expected 0 to 50 years", ErrConfig, cfg.Cycle)
 	case cfg.Span < 0 || cfg.Span > maxTime:
 		return nil, fmt.Errorf("%w: submissions over %v, expected at most 50 years", ErrConfig, cfg.Span)
+	case cfg.Until < 0 || cfg.Until > maxTime:
+		return nil, fmt.Errorf("%w: simulation until %v, expected 0 to 50 years", ErrConfig, cfg.Until)
 	case cfg.TasksPerNode < 0:
 		return nil, fmt.Errorf("%w: %d tasks per node", ErrConfig, cfg.TasksPerNode)
 	}
@@ -113,12 +124,16 @@ func tasksPerNode(nodes *sched.NodeSet) int {
 
 func (e *engine) run(ctx context.Context) (*Result, error) {
 	l := e.life
-	l.log.cluster(e.cfg, e.cfg.TasksPerNode, l.window)
+	l.log.cluster(e.cfg, e.cfg.TasksPerNode, l.window, l.shared != nil)
 	for l.tally.finished+l.tally.dropped < len(l.jobs) {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("sim: at %v: %w", l.now, err)
 		}
 		l.advance(e.nextCycle())
+		if e.cfg.Until > 0 && l.now >= e.cfg.Until {
+			e.giveUp()
+			break
+		}
 		if err := e.decide(ctx); err != nil {
 			return nil, fmt.Errorf("sim: cycle at %v: %w", l.now, err)
 		}
@@ -178,6 +193,19 @@ func (e *engine) decide(ctx context.Context) error {
 	return nil
 }
 
+// giveUp ends the simulation before its jobs do.
+func (e *engine) giveUp() {
+	for i := range len(e.life.jobs) + len(e.life.parts) {
+		switch j := e.life.at(int32(i)); j.state {
+		case running:
+			e.life.abandon(j)
+			e.life.drop(j, "it ran when the simulation ended")
+		case pending:
+			e.life.drop(j, "it waited when the simulation ended")
+		}
+	}
+}
+
 // dropPending drops the jobs that the policy does not start, with the reason it last gave.
 func (e *engine) dropPending() {
 	reasons, rest := map[string]*sched.Reason{}, &sched.Reason{}
@@ -188,12 +216,16 @@ func (e *engine) dropPending() {
 			reasons[d.Job] = &d.Reason
 		}
 	}
-	for i := range e.life.jobs {
-		j := &e.life.jobs[i]
+	for i := range len(e.life.jobs) + len(e.life.parts) {
+		j := e.life.at(int32(i))
 		if j.state != pending {
 			continue
 		}
 		why := fmt.Sprintf("not started in %d cycles on an idle cluster", stalled)
+		if j.waits > 0 {
+			e.life.drop(j, "waits for jobs that have not finished")
+			continue
+		}
 		reason, own := reasons[j.ID]
 		if !own {
 			reason = rest
@@ -216,13 +248,13 @@ func (e *engine) progress() {
 // finish computes the result once all is over.
 func (e *engine) finish(solver Solver) *Result {
 	l, tpn := e.life, e.cfg.TasksPerNode
-	a := account{jobs: l.records, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
+	a := account{jobs: l.records, paths: l.paths, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
 	t := a.sum()
 	m := a.metrics(&t)
 	m.Policy, m.Seed = e.cfg.Policy.Name(), e.cfg.Seed
 	m.Cycles, m.CycleMS, m.PhaseMS, m.Solver = len(e.stats.wall), e.stats.cycleMS(), e.stats.phaseMS(), solver
 	return &Result{
-		Metrics: m, Jobs: l.records, Series: l.load.series(float64(a.nodes * tpn)),
+		Metrics: m, Sharing: l.sharingFigures(), Jobs: l.records, Series: l.load.series(float64(a.nodes * tpn)),
 		Events: t.events, Rejections: e.rejected, BusyMachineHours: t.busy.machineHours(tpn),
 	}
 }

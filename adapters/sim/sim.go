@@ -26,6 +26,8 @@ import (
 )
 
 // Job is a job with what only the simulated world knows of it.
+//
+// The jobs that its After names arrive no later than itself.
 type Job struct {
 	sched.Job
 	// Arrive is when it is submitted, since the start of the simulation.

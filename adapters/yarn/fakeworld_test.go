@@ -38,6 +38,7 @@ func newFakeWorld(t testing.TB, s adaptertest.Shape) adaptertest.World {
 		Exact: 10 * time.Millisecond, Wide: 1000,
 		Spare: []string{"localhost:9"},
 		Missing: map[adaptertest.Ability]string{
+			adaptertest.Stages:     "its files have no such hint",
 			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events",
 			adaptertest.Clear: "there are no events",
 		},

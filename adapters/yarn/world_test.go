@@ -71,6 +71,7 @@ func makeWorld(t testing.TB, s adaptertest.Shape, k kind) *world {
 		Slot: sched.Resources{Memory: float64(w.slot), VCores: 1}, Unit: 2 * time.Second, Patience: patience,
 		Exact: time.Second, Wide: 12,
 		Missing: map[adaptertest.Ability]string{
+			adaptertest.Stages:     "its files have no such hint",
 			adaptertest.BreakWatch: "there is no watch", adaptertest.Garble: "there are no events",
 			adaptertest.Clear: "there are no events",
 			adaptertest.Relabel: "YARN keeps attributes by host, of which there is one; a node with another node label is in " +

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/hedgesched/hedge v0.1.0
 	github.com/hedgesched/hedge/adapters/kubernetes v0.1.0
+	github.com/hedgesched/hedge/adapters/live v0.1.0
 	github.com/hedgesched/hedge/solver/milp/highs v0.1.0
 	github.com/hedgesched/hedge/solver/milp/ortools v0.1.0
 	github.com/jedib0t/go-pretty/v6 v6.6.8

@@ -75,3 +75,6 @@ func (l *Link[M]) Receive(number uint64) bool {
 	l.ahead = slices.Delete(l.ahead, 0, n)
 	return true
 }
+
+// Outstanding are the envelopes that are not acknowledged, in their order; they are valid until the link changes.
+func (l *Link[M]) Outstanding() []Envelope[M] { return l.waiting }

@@ -1,5 +1,6 @@
 // Package baseline holds the policies that the papers compare with: first in
-// first out, earliest deadline first, shortest job first, and strict priority with preemption.
+// first out, earliest deadline first, shortest job first, strict priority with preemption, and for jobs with stages
+// critical path first and earliest deadline first by shares.
 //
 // All of them place whole gangs, on the job's preferred nodes when the whole
 // gang fits there now and otherwise on any nodes that it may use, and never plan ahead.
@@ -8,8 +9,10 @@ package baseline
 
 import (
 	"context"
+	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/paths"
 	"github.com/hedgesched/hedge/sched/place"
 )
 
@@ -21,6 +24,10 @@ type queue struct {
 	strict bool
 	// preempts lets jobs take the place of running ones of lower priority.
 	preempts bool
+
+	// rests is what is left of jobs with stages, at the time now; nil where the order does not go by it.
+	rests *paths.Rests
+	now   time.Time
 
 	cache  cache
 	placer place.Placer
@@ -88,7 +95,7 @@ func ranked(name string, by func(*sched.Pending) rank) *queue {
 	return &queue{name: name, order: order{rank: by}}
 }
 
-// Name is fifo, edf, sjf or prio.
+// Name is fifo, edf, sjf, prio, critical-path or edf-share.
 func (q *queue) Name() string { return q.name }
 
 // Plan starts what fits, in order.
@@ -110,6 +117,10 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	t := turn{queue: q, snap: s, plan: &sheet.plan, decisions: sheet.decisions[:0]}
 	if q.preempts {
 		q.evict.reset(s)
+	}
+	if q.rests != nil {
+		q.rests.Update(s)
+		q.now = s.Now
 	}
 	q.order.update(s, &q.cache)
 	t.inOrder()

@@ -18,6 +18,7 @@ type Holders struct {
 	nodes  *sched.NodeSet
 	ledger *sched.Ledger
 	held   []holder
+	on     []int32 // nodes of the jobs that start, by index; each holder has a part of it
 	short  []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
 	trial  sched.Ledger
 }
@@ -44,7 +45,7 @@ type Held struct {
 // Reset begins with the running jobs of a snapshot. The placer has what the plan leaves on the nodes.
 // The jobs in decisions that are preempted hold nothing. Jobs that the plan starts are added by Start.
 func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Decision) {
-	h.nodes, h.ledger, h.held = s.Nodes, &placer.ledger, h.held[:0]
+	h.nodes, h.ledger, h.held, h.on = s.Nodes, &placer.ledger, h.held[:0], h.on[:0]
 	gone := make(map[string]struct{})
 	for i := range decisions {
 		if decisions[i].Kind == sched.Preempt {
@@ -61,7 +62,11 @@ func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Dec
 			runtime *= max(1, r.Job.Slowdown)
 		}
 		demand, on := s.Nodes.Held(r)
-		h.add(holder{job: r.Job, run: r, nodes: r.Nodes, demand: demand, on: on, until: r.Started.Add(seconds(runtime))})
+		if demand != nil {
+			h.held = append(h.held, holder{
+				job: r.Job, run: r, nodes: r.Nodes, demand: demand, on: on, until: r.Started.Add(seconds(runtime)),
+			})
+		}
 	}
 	slices.SortStableFunc(h.held, func(a, b holder) int { return a.until.Compare(b.until) })
 	if len(h.short) != s.Nodes.Len() {
@@ -80,15 +85,13 @@ func seconds(s float64) time.Duration {
 
 // Start adds a job that the plan starts on these nodes.
 func (h *Holders) Start(job *sched.Job, nodes []sched.NodeTasks) {
-	demand, on := h.nodes.Held(&sched.Running{Job: job, Nodes: nodes})
-	h.add(holder{job: job, nodes: nodes, demand: demand, on: on})
-}
-
-// add adds a job, unless it holds nothing this cluster has.
-func (h *Holders) add(j holder) {
-	if j.demand != nil {
-		h.held = append(h.held, j)
+	from := len(h.on)
+	h.on = h.nodes.Indexes(h.on, nodes)
+	demand, err := h.nodes.Demand(job.Demand)
+	if err != nil {
+		return // it holds nothing this cluster has
 	}
+	h.held = append(h.held, holder{job: job, nodes: nodes, demand: demand, on: h.on[from:len(h.on):len(h.on)]})
 }
 
 // Of names those that hold the room which tasks of the demand lack on these nodes: on each node that could hold more

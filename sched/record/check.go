@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 )
 
@@ -38,18 +39,41 @@ func check(s *sched.Snapshot) error {
 			return inconsistent(fmt.Sprintf("free[%d]", i), "found %v, expected a finite number", f)
 		}
 	}
-	ids := make(map[string]struct{}, len(s.Pending)+len(s.Running))
+	if s.Others != nil && len(s.Others) != s.Nodes.Len() {
+		return inconsistent("others", "of %d nodes, expected %d", len(s.Others), s.Nodes.Len())
+	}
+	for i, l := range s.Others {
+		if err := l.Check(); err != nil {
+			return inconsistent(fmt.Sprintf("others[%d]", i), "%v", err)
+		}
+	}
+	ids := make(map[string]struct{}, len(s.Pending)+len(s.Held)+len(s.Running))
 	for i := range s.Pending {
 		p := &s.Pending[i]
-		if err := checkJob(ids, fmt.Sprintf("pending[%d]", i), p.Job, p.Prediction.Point); err != nil {
+		field := fmt.Sprintf("pending[%d]", i)
+		if err := checkJob(ids, field, p.Job, &p.Prediction); err != nil {
+			return err
+		}
+		if !isFinite(p.Attained) || p.Attained < 0 {
+			return inconsistent(field+".attained", "found %v, expected a finite number of at least 0", p.Attained)
+		}
+	}
+	for i := range s.Held {
+		p := &s.Held[i]
+		if err := checkJob(ids, fmt.Sprintf("held[%d]", i), p.Job, &p.Prediction); err != nil {
 			return err
 		}
 	}
 	for i := range s.Running {
 		r := &s.Running[i]
 		field := fmt.Sprintf("running[%d]", i)
-		if err := checkJob(ids, field, r.Job, r.Prediction.Point); err != nil {
+		if err := checkJob(ids, field, r.Job, &r.Prediction); err != nil {
 			return err
+		}
+		for k := range r.Use {
+			if err := r.Use[k].Check(); err != nil {
+				return inconsistent(fmt.Sprintf("%s.use[%d]", field, k), "%v", err)
+			}
 		}
 		for k, nt := range r.Nodes {
 			if nt.Tasks < 1 {
@@ -60,7 +84,7 @@ func check(s *sched.Snapshot) error {
 	return nil
 }
 
-func checkJob(ids map[string]struct{}, field string, j *sched.Job, point float64) error {
+func checkJob(ids map[string]struct{}, field string, j *sched.Job, p *predict.Prediction) error {
 	if j == nil {
 		return inconsistent(field+".job", "none")
 	}
@@ -71,8 +95,14 @@ func checkJob(ids map[string]struct{}, field string, j *sched.Job, point float64
 		return inconsistent(field+".job.id", "%q comes twice", j.ID)
 	}
 	ids[j.ID] = struct{}{}
-	if !isFinite(point) {
-		return inconsistent(field+".prediction.point", "found %v, expected a finite number", point)
+	if !isFinite(p.Point) {
+		return inconsistent(field+".prediction.point", "found %v, expected a finite number", p.Point)
+	}
+	for _, q := range p.Usage.Quantities() {
+		if of, _ := p.Usage.Of(q); !isFinite(of.Point) {
+			return inconsistent(fmt.Sprintf("%s.prediction.usage.%s.point", field, q), "found %v, expected a finite number",
+				of.Point)
+		}
 	}
 	return nil
 }

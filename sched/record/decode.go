@@ -3,6 +3,8 @@ package record
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/internal/form"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/utility"
 )
 
@@ -100,6 +103,12 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 	if doc.Version == 1 && doc.Done != nil {
 		return nil, refusal("completed", unknownField, nil)
 	}
+	if doc.Version < 3 && doc.Held != nil {
+		return nil, refusal("held", fmt.Sprintf("unknown field of version %d", doc.Version), nil)
+	}
+	for _, l := range doc.Others {
+		s.Others = append(s.Others, usage.Level{CPU: l[0], Memory: l[1]})
+	}
 	if s.Nodes, err = d.nodes.of(doc.Nodes, decodeNodes); err != nil {
 		return nil, within("nodes", err)
 	}
@@ -116,6 +125,13 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 		}
 		s.Pending = append(s.Pending, p)
 	}
+	for i := range doc.Held {
+		p, err := d.pending(&doc.Held[i], dists)
+		if err != nil {
+			return nil, within(fmt.Sprintf("held[%d]", i), err)
+		}
+		s.Held = append(s.Held, p)
+	}
 	for i := range doc.Running {
 		r, err := d.running(&doc.Running[i], dists)
 		if err != nil {
@@ -123,10 +139,43 @@ func (d *decoder) snapshot(data []byte) (*sched.Snapshot, error) {
 		}
 		s.Running = append(s.Running, r)
 	}
+	if doc.Version < 3 {
+		if field := usageField(s); field != "" {
+			return nil, refusal(field, fmt.Sprintf("unknown field of version %d", doc.Version), nil)
+		}
+	}
 	for _, c := range doc.Done {
 		s.Completed = append(s.Completed, sched.Completion{Job: *c.Job, At: c.At.UTC()})
 	}
 	return s, nil
+}
+
+// usageField is the first field of a snapshot that versions before 3 do not have; empty if there is none.
+func usageField(s *sched.Snapshot) string {
+	if s.Others != nil {
+		return "others"
+	}
+	for i := range s.Pending {
+		switch p := &s.Pending[i]; {
+		case p.Job.PartOf != "":
+			return fmt.Sprintf("pending[%d].job.of", i)
+		case p.Prediction.Usage != nil:
+			return fmt.Sprintf("pending[%d].prediction.usage", i)
+		case p.Attained != 0:
+			return fmt.Sprintf("pending[%d].attained", i)
+		}
+	}
+	for i := range s.Running {
+		switch r := &s.Running[i]; {
+		case r.Job.PartOf != "":
+			return fmt.Sprintf("running[%d].job.of", i)
+		case r.Prediction.Usage != nil:
+			return fmt.Sprintf("running[%d].prediction.usage", i)
+		case r.Use != nil:
+			return fmt.Sprintf("running[%d].use", i)
+		}
+	}
+	return ""
 }
 
 const unknownField = "unknown field of version 1"
@@ -166,6 +215,7 @@ func (d *decoder) pending(in *pending[jsontext.Value], dists []dist.Distribution
 	if out.Job, err = d.jobs.of(in.Job, decodeJob); err != nil {
 		return out, within("job", err)
 	}
+	out.Attained = in.Attained
 	out.Prediction, err = decodePrediction(&in.Prediction, dists)
 	return out, err
 }
@@ -178,11 +228,43 @@ func (d *decoder) running(in *running[jsontext.Value], dists []dist.Distribution
 	for _, nt := range in.Nodes {
 		out.Nodes = append(out.Nodes, sched.NodeTasks{Node: *nt.Node, Tasks: *nt.Tasks})
 	}
+	for i := range in.Use {
+		u := &in.Use[i]
+		of := func(l *level) usage.Level { return usage.Level{CPU: l[0], Memory: l[1]} }
+		t := usage.Task{Index: *u.Index, Node: *u.Node, Now: of(u.Now), Mean: of(u.Mean), Max: of(u.Max),
+			Throttled: u.Throttled}
+		if u.Ran != "" {
+			if t.Ran, err = time.ParseDuration(u.Ran); err != nil {
+				return out, refusal(fmt.Sprintf("use[%d].ran", i), err.Error(), err)
+			}
+		}
+		out.Use = append(out.Use, t)
+	}
 	out.Prediction, err = decodePrediction(&in.Prediction, dists)
 	return out, err
 }
 
+// decodePrediction reads a forecast and those of the usage with it.
 func decodePrediction(in *prediction, dists []dist.Distribution) (predict.Prediction, error) {
+	out, err := decodeForecast(in, "prediction", dists)
+	if err != nil || in.Usage == nil {
+		return out, err
+	}
+	of := make(map[predict.Quantity]predict.Prediction)
+	for _, name := range slices.Sorted(maps.Keys(in.Usage)) {
+		q, field := in.Usage[name], "prediction.usage."+name
+		if q.Usage != nil {
+			return out, refusal(field+".usage", "expected none of a usage", nil)
+		}
+		if of[predict.Quantity(name)], err = decodeForecast(&q, field, dists); err != nil {
+			return out, err
+		}
+	}
+	out.Usage = predict.NewUsage(of)
+	return out, nil
+}
+
+func decodeForecast(in *prediction, field string, dists []dist.Distribution) (predict.Prediction, error) {
 	out := predict.Prediction{
 		Point: *in.Point, Samples: in.Samples,
 		Expert: predict.Expert{Feature: in.Feature, Value: in.Value, Estimator: in.Estimator},
@@ -191,7 +273,7 @@ func decodePrediction(in *prediction, dists []dist.Distribution) (predict.Predic
 		return out, nil
 	}
 	if at := *in.Dist; at < 0 || at >= len(dists) {
-		return out, refusal("prediction.dist", fmt.Sprintf("found %d, there are %d", at, len(dists)), nil)
+		return out, refusal(field+".dist", fmt.Sprintf("found %d, there are %d", at, len(dists)), nil)
 	}
 	out.Dist = dists[*in.Dist]
 	return out, nil
@@ -204,8 +286,9 @@ func decodeJob(text []byte) (*sched.Job, error) {
 		return nil, err
 	}
 	out := &sched.Job{
-		ID: *in.ID, Tasks: *in.Tasks, Demand: in.Demand, Attributes: in.Attributes,
+		ID: *in.ID, PartOf: in.PartOf, Tasks: *in.Tasks, Demand: in.Demand, Attributes: in.Attributes,
 		Priority: in.Priority, Slowdown: in.Slowdown, Checkpoint: in.Checkpoint, Submitted: in.Submitted.UTC(),
+		After: in.After, Of: in.Of,
 	}
 	if out.Required, err = decodeSet("required", in.Required); err != nil {
 		return nil, err

@@ -37,8 +37,20 @@ type (
 		Free    []float64        `json:"free"`
 		Dists   []jsontext.Value `json:"dists"`
 		Pending []pending[J]     `json:"pending"`
+		Held    []pending[J]     `json:"held,omitempty"` // since version 3
 		Running []running[J]     `json:"running"`
 		Done    []completion     `json:"completed,omitempty"` // since version 2
+		Others  []level          `json:"others,omitempty"`    // since version 3
+	}
+	level     [2]float64 // cpu, memory
+	taskUsage struct {
+		Index     *int    `json:"index"`
+		Node      *string `json:"node"`
+		Ran       string  `json:"ran,omitempty"`
+		Now       *level  `json:"now"`
+		Mean      *level  `json:"mean"`
+		Max       *level  `json:"max"`
+		Throttled bool    `json:"throttled,omitempty"`
 	}
 	completion struct {
 		Job *string    `json:"job"`
@@ -52,6 +64,7 @@ type (
 	pending[J any] struct {
 		Job        J          `json:"job"`
 		Prediction prediction `json:"prediction"`
+		Attained   float64    `json:"attained,omitempty"` // since version 3
 	}
 	running[J any] struct {
 		Job        J           `json:"job"`
@@ -59,6 +72,7 @@ type (
 		Started    *time.Time  `json:"started"`
 		Nodes      []nodeTasks `json:"nodes"`
 		Slowed     bool        `json:"slowed,omitempty"`
+		Use        []taskUsage `json:"use,omitempty"` // since version 3
 	}
 	nodeTasks struct {
 		Node  *string `json:"node"`
@@ -71,9 +85,12 @@ type (
 		Value     string   `json:"value,omitempty"`
 		Estimator string   `json:"estimator,omitempty"`
 		Samples   int      `json:"samples,omitempty"`
+
+		Usage map[string]prediction `json:"usage,omitempty"` // since version 3
 	}
 	job struct {
 		ID         *string            `json:"id"`
+		PartOf     string             `json:"part_of,omitempty"` // since version 3
 		Tasks      *int               `json:"tasks"`
 		Demand     map[string]float64 `json:"demand,omitempty"`
 		Attributes map[string]string  `json:"attributes,omitempty"`
@@ -85,6 +102,8 @@ type (
 		Preferred  jsontext.Value     `json:"preferred,omitempty"`
 		Slowdown   float64            `json:"slowdown,omitempty"`
 		Checkpoint bool               `json:"checkpoint,omitempty"`
+		After      []string           `json:"after,omitempty"` // since version 3
+		Of         string             `json:"of,omitempty"`    // since version 3
 		Submitted  *time.Time         `json:"submitted"`
 	}
 )
@@ -126,6 +145,14 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 			return nil, fmt.Errorf("pending[%d]: %w", i, err)
 		}
 	}
+	if len(s.Held) > 0 {
+		e.doc.Held = make([]pending[job], len(s.Held))
+	}
+	for i := range s.Held {
+		if err := e.pending(&e.doc.Held[i], &s.Held[i]); err != nil {
+			return nil, fmt.Errorf("held[%d]: %w", i, err)
+		}
+	}
 	for i := range s.Running {
 		if err := e.running(&e.doc.Running[i], &s.Running[i]); err != nil {
 			return nil, fmt.Errorf("running[%d]: %w", i, err)
@@ -137,6 +164,9 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 		}
 		at := c.At.UTC()
 		e.doc.Done = append(e.doc.Done, completion{Job: &c.Job, At: &at})
+	}
+	for _, l := range s.Others {
+		e.doc.Others = append(e.doc.Others, level{l.CPU, l.Memory})
 	}
 	return json.Marshal(&e.doc)
 }
@@ -163,6 +193,7 @@ func (e *encoder) pending(to *pending[job], p *sched.Pending) (err error) {
 	if to.Job, err = encodeJob(p.Job); err != nil {
 		return err
 	}
+	to.Attained = p.Attained
 	to.Prediction, err = e.prediction(p.Prediction)
 	return err
 }
@@ -179,11 +210,42 @@ func (e *encoder) running(to *running[job], r *sched.Running) (err error) {
 			return fmt.Errorf("nodes[%d]: %w", i, errNotUTF8)
 		}
 	}
+	for i := range r.Use {
+		u := &r.Use[i]
+		if !utf8.ValidString(u.Node) {
+			return fmt.Errorf("use[%d]: %w", i, errNotUTF8)
+		}
+		out := taskUsage{Index: &u.Index, Node: &u.Node, Now: &level{u.Now.CPU, u.Now.Memory},
+			Mean: &level{u.Mean.CPU, u.Mean.Memory}, Max: &level{u.Max.CPU, u.Max.Memory}, Throttled: u.Throttled}
+		if u.Ran != 0 {
+			out.Ran = u.Ran.String()
+		}
+		to.Use = append(to.Use, out)
+	}
 	to.Prediction, err = e.prediction(r.Prediction)
 	return err
 }
 
+// prediction writes a forecast and those of the usage with it.
 func (e *encoder) prediction(p predict.Prediction) (prediction, error) {
+	out, err := e.forecast(p)
+	if err != nil || p.Usage == nil {
+		return out, err
+	}
+	out.Usage = make(map[string]prediction)
+	for _, q := range p.Usage.Quantities() {
+		of, _ := p.Usage.Of(q)
+		if out.Usage[string(q)], err = e.forecast(of); err != nil {
+			return out, fmt.Errorf("usage of %q: %w", q, err)
+		}
+		if !utf8.ValidString(string(q)) {
+			return out, fmt.Errorf("usage: %w", errNotUTF8)
+		}
+	}
+	return out, nil
+}
+
+func (e *encoder) forecast(p predict.Prediction) (prediction, error) {
 	x := p.Expert
 	out := prediction{Point: &p.Point, Feature: x.Feature, Value: x.Value, Estimator: x.Estimator, Samples: p.Samples}
 	if !areTexts(nil, x.Feature, x.Value, x.Estimator) {
@@ -226,10 +288,11 @@ func (e *encoder) dist(d dist.Distribution) (int, error) {
 func encodeJob(j *sched.Job) (job, error) {
 	submitted := j.Submitted.UTC()
 	out := job{
-		ID: &j.ID, Tasks: &j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
+		ID: &j.ID, PartOf: j.PartOf, Tasks: &j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
 		Priority: j.Priority, Slowdown: j.Slowdown, Checkpoint: j.Checkpoint, Submitted: &submitted,
+		After: j.After, Of: j.Of,
 	}
-	if !areTexts(j.Attributes, j.ID) || !areKeys(j.Demand) {
+	if !areTexts(j.Attributes, j.ID, j.Of, j.PartOf) || !areTexts(nil, j.After...) || !areKeys(j.Demand) {
 		return out, fmt.Errorf("job: %w", errNotUTF8)
 	}
 	if j.Deadline != 0 {

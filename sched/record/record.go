@@ -12,24 +12,29 @@
 //
 // It stands alone and knows nothing of the policy. Every line of a recording is one:
 //
-//	{"version": 2,
+//	{"version": 3,
 //	 "now": "2018-04-23T00:16:40Z", "cycle": "2s",
 //	 "nodes": [{"name": "n0", "labels": {"rack": "r0"}, "capacity": {"node": 1}}, …],
 //	 "free": [1, …],                             // of each node its resources, these by name
 //	 "dists": [{"kind": "lognormal", …}, …],     // as dist.Marshal writes them, each once
 //	 "pending": [{"job": {…}, "prediction": {"dist": 0, "point": 148.4, "feature": "user", "value": "u7",
-//	                                         "estimator": "median", "samples": 12}}, …],
+//	                                         "estimator": "median", "samples": 12,
+//	                                         "usage": {"cpu": {"dist": 1, "point": 0.7, …}, …}}, "attained": 31.5}, …],
+//	 "held": [{"job": {…}, "prediction": {…}}, …],    // jobs that wait for others to finish
 //	 "running": [{"job": {…}, "prediction": {…}, "started": "2018-04-23T00:10:00Z",
-//	              "nodes": [{"node": "n0", "tasks": 2}], "slowed": true}, …],
-//	 "completed": [{"job": "j3", "at": "2018-04-23T00:16:31Z"}, …]}
+//	              "nodes": [{"node": "n0", "tasks": 2}], "slowed": true,
+//	              "use": [{"index": 0, "node": "n0", "ran": "40s", "throttled": true, // cpu and memory of each level
+//	                       "now": [0.5, 1e9], "mean": [0.7, 1e9], "max": [1, 2e9]}, …]}, …],
+//	 "completed": [{"job": "j3", "at": "2018-04-23T00:16:31Z"}, …],
+//	 "others": [[0.1, 5e8], …]}                  // of each node
 //
 // and a job is
 //
-//	{"id": "j7", "tasks": 2, "demand": {"cpu": 4}, "attributes": {"user": "u7"},
+//	{"id": "j7#1", "part_of": "j7", "tasks": 2, "demand": {"cpu": 4}, "attributes": {"user": "u7"},
 //	 "utility": {"kind": "piecewise", …},        // as utility.Marshal writes it
 //	 "deadline": "15m0s", "requested": "30m0s", "priority": 1,
 //	 "required": [{"key": "rack", "values": ["r0", "r1"]}], "preferred": [{"key": "gpu", "values": [], "has": true}],
-//	 "slowdown": 1.5, "checkpoint": true, "submitted": "2018-04-23T00:00:00Z"}
+//	 "slowdown": 1.5, "checkpoint": true, "after": ["j5", "j6"], "of": "j", "submitted": "2018-04-23T00:00:00Z"}
 //
 // Runtimes and the times of utilities are seconds. Fields that are zero or empty are left out. Numbers are exact;
 // times are UTC wall-clock times to the nanosecond. Distributions and utilities of types that packages dist
@@ -37,7 +42,8 @@
 //
 // Reading is strict: a field that is unknown, missing, double or out of range is refused with a
 // [*dist.FormatError] that names it, and so is a newer version. Snapshots of version 1 tell neither their cycle nor
-// what has completed. They are read with a cycle of 10 s, which policies planned by then.
+// what has completed. They are read with a cycle of 10 s, which policies planned by then. Those of versions 1 and 2
+// know no usage, no parts of jobs, and no jobs held back for others.
 package record
 
 import (
@@ -53,7 +59,7 @@ import (
 )
 
 // version is that of the documents written. All versions from 1 on are read.
-const version = 2
+const version = 3
 
 // ErrSnapshot marks a snapshot that contradicts itself and so is not written.
 var ErrSnapshot = errors.New("inconsistent snapshot")

@@ -24,6 +24,7 @@ import (
 	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/utility"
 )
@@ -276,7 +277,7 @@ func TestVersion1(t *testing.T) {
 	require.ErrorContains(t, err, "completed")
 	again, err := record.Marshal(s)
 	require.NoError(t, err)
-	assert.Contains(t, string(again), `{"version":2,"now":"2018-04-23T00:16:40Z","cycle":"10s",`)
+	assert.Contains(t, string(again), `{"version":3,"now":"2018-04-23T00:16:40Z","cycle":"10s",`)
 	back, err := record.Unmarshal(again)
 	require.NoError(t, err)
 	assert.Equal(t, s, back)
@@ -355,16 +356,16 @@ func TestUnmarshalRefuses(t *testing.T) {
 	data, err := record.Marshal(odd(t))
 	require.NoError(t, err)
 	for _, c := range []struct{ old, new, field string }{
-		{`{"version":2,`, `{`, "version"},
-		{`{"version":2,`, `{"version":3,`, "version"},
-		{`{"version":2,`, `{"version":-1,`, "version"},
-		{`{"version":2,`, `{"version":1,`, "cycle"},
+		{`{"version":3,`, `{`, "version"},
+		{`{"version":3,`, `{"version":4,`, "version"},
+		{`{"version":3,`, `{"version":-1,`, "version"},
+		{`{"version":3,`, `{"version":1,`, "cycle"},
 		{`"cycle":"`, `"cycle":"soon`, "cycle"},
 		{`"cycle":"`, `"cycle":"-`, "cycle"},
 		{`"cycle":"`, `"cycle":7,"later":"`, "cycle"},
-		{`{"version":2,`, `{"version":2,"Version":2,`, "Version"},
-		{`{"version":2,`, `{"version":2,"version":2,`, "version"},
-		{`{"version":2,`, `{"version":2,,`, ""},
+		{`{"version":3,`, `{"version":3,"Version":2,`, "Version"},
+		{`{"version":3,`, `{"version":3,"version":3,`, "version"},
+		{`{"version":3,`, `{"version":3,,`, ""},
 		{`"now":"2024-`, `"now":"yesterday-`, "now"},
 		{`"now":"2024-`, `"now":7,"then":"2024-`, "now"},
 		{`"nodes":[{`, `"nodes":[7,{`, "nodes[0]"},
@@ -390,7 +391,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{`"dist":0`, `"dist":-1`, "pending[0].prediction.dist"},
 		{`"samples":3`, `"samples":3.5`, "pending[0].prediction.samples"},
 		{`"slowed":true`, `"slowed":null`, "running[0].slowed"},
-		{`{"version":2,`, `{"version":3,"new":{},`, "version"},
+		{`{"version":3,`, `{"version":4,"new":{},`, "version"},
 		{`"priority":-7`, `"priority":-7,"priority":1`, "pending[0].job.priority"},
 		{`"point":`, `"Point":`, "pending[0].prediction.Point"},
 		{`"running":[{`, `"running":null,"later":[{`, "running"},
@@ -430,7 +431,7 @@ func TestReaderSharesWhatStays(t *testing.T) {
 		require.NoError(t, err)
 	}
 	lines := strings.SplitAfter(file.String(), "\n")
-	spoilt := strings.Replace(lines[2], `"version":2`, `"version":9`, 1)
+	spoilt := strings.Replace(lines[2], `"version":3`, `"version":9`, 1)
 	r := record.NewReader(strings.NewReader(lines[0] + lines[1] + spoilt + lines[2] + lines[3]))
 	var sets []*sched.NodeSet
 	var first *sched.Snapshot
@@ -562,20 +563,96 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
+// Jobs that are held back, and what jobs wait for, are written and read back. Version 2 did not have them.
+func TestStagesAreReadBack(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Pending(schedtest.Job("a", 1)).Build()
+	require.NoError(t, err)
+	held := schedtest.Job("b", 1)
+	job := held.Job()
+	job.After, job.Of = []string{"a", "0"}, "whole"
+	s.Held = []sched.Pending{{Job: job, Prediction: held.Prediction()}}
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	back, err := record.Unmarshal(data)
+	require.NoError(t, err)
+	require.Len(t, back.Held, 1)
+	assert.Equal(t, job.After, back.Held[0].Job.After)
+	assert.Equal(t, job.Of, back.Held[0].Job.Of)
+	assert.Equal(t, s.Held[0].Prediction.Point, back.Held[0].Prediction.Point)
+
+	_, err = record.Unmarshal([]byte(strings.Replace(string(data), `"version":3`, `"version":2`, 1)))
+	require.ErrorContains(t, err, "held")
+	s.Held = append(s.Held, s.Held[0])
+	_, err = record.Marshal(s)
+	require.ErrorContains(t, err, `held[1].job.id: inconsistent snapshot: "b" comes twice`)
+	s.Held = []sched.Pending{{Job: schedtest.Job("a", 1).Job()}}
+	require.ErrorIs(t, sched.CheckSnapshot(s), sched.ErrInvalidSnapshot)
+	without := strings.Replace(string(data), `,"held":[`, `,"hold":[`, 1)
+	_, err = record.Unmarshal([]byte(without))
+	require.Error(t, err)
+}
+
+// TestUsage: what is forecast and measured of usage is read as it was written, and is of no version before 3.
+func TestUsage(t *testing.T) {
+	half, one := dist.Distribution(mustPoint(t, 0.5)), dist.Distribution(mustPoint(t, 1))
+	forecast := predict.NewUsage(map[predict.Quantity]predict.Prediction{
+		predict.CPU: {Dist: half, Point: 0.5, Samples: 3}, predict.CPUTime: {Dist: one, Point: 1}})
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Running(schedtest.Job("r", 1), 0, "n0").
+		Pending(schedtest.Job("p", 2)).Build()
+	require.NoError(t, err)
+	plain, err := record.Marshal(s)
+	require.NoError(t, err)
+	s.Pending[0].Job = s.Running[0].Job.Part(1, 1)
+	s.Pending[0].Attained, s.Pending[0].Prediction.Usage = 0.1, forecast
+	level := usage.Level{CPU: 0.1, Memory: 1 << 30}
+	s.Running[0].Use = []usage.Task{{Index: 1, Node: "n0", Ran: 1500 * time.Millisecond, Throttled: true,
+		Now: level, Mean: level, Max: level}}
+	s.Others = []usage.Level{{}, level}
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	back, err := record.Unmarshal(data)
+	require.NoError(t, err)
+	assert.Equal(t, s.Others, back.Others)
+	assert.Equal(t, s.Running[0].Use, back.Running[0].Use)
+	assert.Equal(t, s.Pending[0].Prediction, back.Pending[0].Prediction)
+	assert.InDelta(t, 0.1, back.Pending[0].Attained, 0)
+	assert.Equal(t, "r", back.Pending[0].Job.PartOf)
+
+	older := func(data []byte) []byte { return bytes.Replace(data, []byte(`"version":3`), []byte(`"version":2`), 1) }
+	_, err = record.Unmarshal(older(plain))
+	require.NoError(t, err)
+	_, err = record.Unmarshal(older(data))
+	require.ErrorContains(t, err, "others: unknown field of version 2")
+
+	s.Running[0].Use[0].Max.CPU = math.NaN()
+	_, err = record.Marshal(s)
+	require.ErrorIs(t, err, record.ErrSnapshot)
+}
+
+func mustPoint(t *testing.T, x float64) dist.Point {
+	t.Helper()
+	p, err := dist.NewPoint(x)
+	require.NoError(t, err)
+	return p
+}
+
 // TestNoFieldIsForgotten fails when a type that is written gains a field: write it too.
 func TestNoFieldIsForgotten(t *testing.T) {
 	for _, c := range []struct {
 		of     any
 		fields []string
 	}{
-		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Running", "Completed"}},
+		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Held", "Running", "Completed", "Others"}},
 		{sched.Node{}, []string{"Name", "Labels", "Capacity"}},
-		{sched.Pending{}, []string{"Job", "Prediction"}},
-		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed"}},
+		{sched.Pending{}, []string{"Job", "Prediction", "Attained"}},
+		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed", "Use"}},
+		{usage.Task{}, []string{"Index", "Node", "Ran", "Now", "Mean", "Max", "Throttled"}},
+		{usage.Level{}, []string{"CPU", "Memory"}},
 		{sched.NodeTasks{}, []string{"Node", "Tasks"}},
-		{sched.Job{}, []string{"ID", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Requested", "Priority",
-			"Required", "Preferred", "Slowdown", "Checkpoint", "Submitted"}},
-		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples"}},
+		{sched.Job{}, []string{"ID", "PartOf", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Requested",
+			"Priority",
+			"Required", "Preferred", "Slowdown", "Checkpoint", "After", "Of", "Submitted"}},
+		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples", "Usage"}},
 		{predict.Expert{}, []string{"Feature", "Value", "Estimator"}},
 	} {
 		var fields []string

@@ -12,6 +12,7 @@ import (
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/utility"
 )
 
@@ -41,6 +42,7 @@ type JobBuilder struct {
 	job     sched.Job
 	runtime dist.Distribution
 	point   float64
+	usage   map[predict.Quantity]predict.Prediction
 }
 
 // Job is a best-effort job of some whole-node tasks, submitted at time 0 and
@@ -92,6 +94,15 @@ func (b *JobBuilder) Predicted(d dist.Distribution) *JobBuilder {
 	return b
 }
 
+// Uses predicts what a task uses of a quantity, with the distribution's mean as the point.
+func (b *JobBuilder) Uses(q predict.Quantity, d dist.Distribution) *JobBuilder {
+	if b.usage == nil {
+		b.usage = make(map[predict.Quantity]predict.Prediction)
+	}
+	b.usage[q] = predict.Prediction{Dist: d, Point: d.Mean(), Samples: 1}
+	return b
+}
+
 // Job is a copy of the job as built so far.
 func (b *JobBuilder) Job() *sched.Job {
 	j := b.job
@@ -121,7 +132,11 @@ func (b *JobBuilder) Prediction() predict.Prediction {
 	if d == nil {
 		d, _ = dist.NewPoint(b.point) // of a negative or NaN runtime: the point 0
 	}
-	return predict.Prediction{Dist: d, Point: b.point, Expert: predict.Expert{Estimator: "schedtest"}, Samples: 1}
+	p := predict.Prediction{Dist: d, Point: b.point, Expert: predict.Expert{Estimator: "schedtest"}, Samples: 1}
+	if b.usage != nil {
+		p.Usage = predict.NewUsage(b.usage)
+	}
+	return p
 }
 
 // SnapshotBuilder makes a snapshot.
@@ -129,6 +144,7 @@ type SnapshotBuilder struct {
 	nodes []sched.Node
 	set   *sched.NodeSet
 	snap  sched.Snapshot
+	twice []string
 }
 
 // Snapshot starts with a cluster, all of it free, at time 0.
@@ -171,6 +187,24 @@ func (b *SnapshotBuilder) Running(j *JobBuilder, since float64, nodes ...string)
 	return b
 }
 
+// Overpacks lets running jobs hold more of these resources than nodes have.
+func (b *SnapshotBuilder) Overpacks(resources ...string) *SnapshotBuilder {
+	b.twice = resources
+	return b
+}
+
+// Measured tells what the tasks of the job use that was added last.
+func (b *SnapshotBuilder) Measured(tasks ...usage.Task) *SnapshotBuilder {
+	b.snap.Running[len(b.snap.Running)-1].Use = tasks
+	return b
+}
+
+// Others tells what other work uses of each node.
+func (b *SnapshotBuilder) Others(levels ...usage.Level) *SnapshotBuilder {
+	b.snap.Others = levels
+	return b
+}
+
 // Build sorts the jobs, takes what runs from what is free, and refuses
 // clusters and jobs that make no sense.
 func (b *SnapshotBuilder) Build() (*sched.Snapshot, error) {
@@ -203,14 +237,14 @@ func (b *SnapshotBuilder) Build() (*sched.Snapshot, error) {
 		}
 	}
 	for i := range s.Running {
-		if err := hold(&s, &s.Running[i]); err != nil {
+		if err := hold(&s, &s.Running[i], b.twice); err != nil {
 			return nil, err
 		}
 	}
 	return &s, nil
 }
 
-func hold(s *sched.Snapshot, r *sched.Running) error {
+func hold(s *sched.Snapshot, r *sched.Running, twice []string) error {
 	if err := r.Job.Validate(); err != nil {
 		return err
 	}
@@ -226,7 +260,9 @@ func hold(s *sched.Snapshot, r *sched.Running) error {
 		}
 		for k, d := range demand {
 			at := n*len(demand) + k
-			if s.Free[at] -= float64(d * float64(nt.Tasks)); sched.Overcommits(s.Free[at], s.Nodes.Capacity()[at]) {
+			s.Free[at] -= float64(d * float64(nt.Tasks))
+			if sched.Overcommits(s.Free[at], s.Nodes.Capacity()[at]) &&
+				!slices.Contains(twice, s.Nodes.Resources()[k]) {
 				return fmt.Errorf("job %q over-commits node %q", r.Job.ID, nt.Node)
 			}
 		}

@@ -203,7 +203,7 @@ func (c *Cluster) Apply(_ context.Context, plan *sched.Plan) error {
 	}
 	for _, d := range plan.Decisions {
 		if d.Kind == sched.Start {
-			if err := c.start(d); err != nil {
+			if err := c.start(d, plan.Overpacks); err != nil {
 				return err
 			}
 		}
@@ -227,7 +227,7 @@ func (c *Cluster) preempt(id string) error {
 // Stop tells that a preempted job has stopped.
 func (c *Cluster) Stop(id string) { c.tell(sched.Event{Kind: sched.Preempted, ID: id}) }
 
-func (c *Cluster) start(d sched.Decision) error {
+func (c *Cluster) start(d sched.Decision, overpacks []string) error {
 	j := c.known[d.Job]
 	if j == nil || slices.Contains(c.running, j) {
 		return fmt.Errorf("job %q starts but is unknown or runs", d.Job)
@@ -244,7 +244,8 @@ func (c *Cluster) start(d sched.Decision) error {
 			return fmt.Errorf("job %q starts on unknown node %q", d.Job, nt.Node)
 		}
 		for r, need := range j.job.DemandOrNode() {
-			if node.free[r] -= float64(need * float64(nt.Tasks)); sched.Overcommits(node.free[r], node.capacity[r]) {
+			node.free[r] -= float64(need * float64(nt.Tasks))
+			if sched.Overcommits(node.free[r], node.capacity[r]) && !slices.Contains(overpacks, r) {
 				return fmt.Errorf("job %q over-commits %s of node %q", d.Job, r, nt.Node)
 			}
 		}

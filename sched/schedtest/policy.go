@@ -16,6 +16,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/place"
+	"github.com/hedgesched/hedge/sched/usage"
 )
 
 // trials is the number of random snapshots that each property is tried on.
@@ -50,7 +51,7 @@ func Random(rng *rand.Rand) (*sched.Snapshot, error) {
 	packed := rng.IntN(2) == 0
 	if packed {
 		for i := range nodes {
-			nodes[i].Capacity = sched.Resources{"cpu": float64(int(4) << rng.IntN(3)), "mem": 32}
+			nodes[i].Capacity = sched.Resources{usage.CPU: float64(int(4) << rng.IntN(3)), usage.Memory: 32}
 		}
 	}
 	set, err := sched.NewNodeSet(nodes)
@@ -91,7 +92,7 @@ func Random(rng *rand.Rand) (*sched.Snapshot, error) {
 func randomJob(rng *rand.Rand, id string, packed bool) *JobBuilder {
 	b := Job(id, 1+rng.IntN(6)).Submitted(float64(rng.IntN(1000)))
 	if packed {
-		b.Demand(sched.Resources{"cpu": float64(1+rng.IntN(8)) / 2, "mem": float64(rng.IntN(16))})
+		b.Demand(sched.Resources{usage.CPU: float64(1+rng.IntN(8)) / 2, usage.Memory: float64(rng.IntN(16))})
 	}
 	if rng.IntN(2) == 0 {
 		b.Priority(1).Deadline(float64(1000 + rng.IntN(2000)))
@@ -149,14 +150,22 @@ func validPlans(t testing.TB, newPolicy func() sched.Policy) {
 		s := twins[0]
 		plan, err := policy.Plan(context.Background(), s)
 		require.NoError(t, err, "trial %d", trial)
+		requireUnchanged(t, trial, twins[1], s)
 		CheckPlan(t, s, plan)
-		for n := range twins[1].Nodes.Len() {
-			require.Equal(t, twins[1].Nodes.Node(n), s.Nodes.Node(n), "trial %d: the policy changed a node", trial)
-		}
-		require.Equal(t, twins[1].Nodes.Capacity(), s.Nodes.Capacity(), "trial %d: the policy changed a node", trial)
-		s.Nodes, twins[1].Nodes = nil, nil // they remember the sites they were asked for, which are not the same
-		require.Equal(t, twins[1], s, "trial %d: the policy changed the snapshot", trial)
 	}
+}
+
+// requireUnchanged compares a snapshot that a policy has seen with one that none has. What the nodes remember of the
+// sites that they were asked for is no part of it.
+func requireUnchanged(t testing.TB, trial int, want, got *sched.Snapshot) {
+	const what = "trial %d: the policy changed the snapshot"
+	for n := range want.Nodes.Len() {
+		require.Equal(t, want.Nodes.Node(n), got.Nodes.Node(n), what, trial)
+	}
+	require.Equal(t, want.Nodes.Capacity(), got.Nodes.Capacity(), what, trial)
+	a, b := *want, *got
+	a.Nodes, b.Nodes = nil, nil
+	require.Equal(t, a, b, what, trial)
 }
 
 // CheckPlan fails the test unless the plan is valid and complete: on top of

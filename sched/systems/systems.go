@@ -46,10 +46,15 @@ type System struct {
 	// Predictor makes what forecasts runtimes for the policy, for one run. If it is nil, [Knowledge.History] does. Systems
 	// of a Set have one if they have a policy.
 	Predictor func(*Knowledge) (predict.Predictor, error)
+	// Shares tells that the policy is for machines that tasks share: it goes by what tasks use, and promises CPU and
+	// memory twice ([sched.Plan].Overpacks). A host without such machines leaves it out.
+	Shares bool
 	// Agents is what a host makes the agents of: an eagle.Switches in Eagle's family, a pigeon.Config,
-	// kairos.Choice, bigc.Config, a slearn.Scheme, or a kairos.Config for a plain queue. A value of a type of yours is for
-	// a host of yours; the others refuse it.
+	// kairos.Choice, bigc.Config, a slearn.Scheme, a slearn.Staged, or a kairos.Config for a plain queue. A value of a
+	// type of yours is for a host of yours; the others refuse it.
 	Agents any
+	// Stages tells that it is for jobs with stages ([sched.Job.After]) only.
+	Stages bool
 }
 
 // Planning is what a policy plans with. The zero value leaves all to the policy.
@@ -60,6 +65,9 @@ type Planning struct {
 	Options solver.Options
 	// Window and Slot are the plan-ahead window and its slots; 0 leaves them to the policy.
 	Window, Slot time.Duration
+	// Risk is the largest probability with which memory may run short on a machine that tasks share; 0 leaves it to the
+	// policy, and policies of other systems do not know it.
+	Risk float64
 	// Estimate is by which runtimes backfill plans; the zero value is the times that users ask for.
 	Estimate backfill.Estimate
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]; nil leaves them 0.
@@ -72,6 +80,8 @@ type Knowledge struct {
 	History func() (predict.Predictor, error)
 	// Truth is a job's true runtime in seconds, and whether it is known. Only a simulator has it; others leave it nil.
 	Truth func(predict.Job) (seconds float64, ok bool)
+	// Used is what a task of a job truly uses. Only a simulator of shared machines has it; others leave it nil.
+	Used func(predict.Job) []predict.Used
 	// Shared tells that somebody besides the policy reads the forecasts. Policies that look at none then get those of
 	// History, too.
 	Shared bool

@@ -15,7 +15,9 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/distsched"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/threesigma"
@@ -38,11 +40,16 @@ func TestBuiltinIsWhole(t *testing.T) {
 	list := systems.Builtin().List()
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
-		"keep prio fifo edf sjf easy conservative "+
+		"keep prio fifo edf edf-share critical-path sjf easy conservative "+
+		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
+		"dist-nopreempt dist-nocond dist-chance overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
 		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo "+
-		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle"), got)
+		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle "+
+		"gs-slearn-dag gs-3sigma-dag gs-point-dag gs-las-dag gs-oracle-dag"), got)
 	assert.Subset(t, got, threesigma.Variants())
+	assert.Subset(t, got, distsched.Variants())
+	assert.Subset(t, got, overcommit.Variants())
 	assert.Subset(t, got, eagle.Names())
 	var again systems.Set
 	for i := range list {
@@ -61,6 +68,7 @@ func told(t *testing.T, s *systems.System) float64 {
 			return predict.NewFixed(three)
 		},
 		Truth: func(predict.Job) (float64, bool) { return 7, true },
+		Used:  func(predict.Job) []predict.Used { return nil },
 	})
 	require.NoError(t, err)
 	return p.Predict(predict.Job{ID: "a"}).Point
@@ -68,7 +76,9 @@ func told(t *testing.T, s *systems.System) float64 {
 
 // TestPolicies: each has its name, is told what its paper says, and starts what there is room for.
 func TestPolicies(t *testing.T) {
-	runtimes := map[string]float64{"point-perfect": 7, "prio": 0, "fifo": 0, "edf": 0}
+	runtimes := map[string]float64{"point-perfect": 7, "actual": 7, "actual-max": 7, "prio": 0, "fifo": 0, "edf": 0,
+		"overcommit-1.5": 0, "overcommit-2": 0, "borg-default": 0, "rc-like": 0, "n-sigma": 0, "borg-max": 0,
+		"critical-path": 7}
 	for _, system := range systems.Builtin().List() {
 		if system.Agents != nil {
 			if switches, err := eagle.Named(system.Name); err == nil {
@@ -182,8 +192,13 @@ func TestDocumented(t *testing.T) {
 			}
 		}
 	}
-	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil })
-	table("Agents: tasks, one by one (`--workload tasks`)", func(s *systems.System) bool { return s.Agents != nil })
+	table("Policies: gangs, in cycles", func(s *systems.System) bool { return s.Policy != nil && !s.Stages && !s.Shares })
+	table("Policies for machines that tasks share (`--workload shared`)", func(s *systems.System) bool { return s.Shares })
+	table("Agents: tasks, one by one (`--workload tasks`)", func(s *systems.System) bool {
+		return s.Agents != nil && !s.Stages
+	})
+	table("Systems for jobs with stages (`--workload dag`, beside the policies)",
+		func(s *systems.System) bool { return s.Stages })
 	const file = "../../docs/systems.md"
 	if *update {
 		require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))

@@ -63,7 +63,9 @@ func (e *explanation) decide(i int) sched.Decision {
 		d.Reason.Code, d.Reason.Set, d.Reason.Value = sched.ReasonPlaced, p.option.Set, p.option.Value
 		if f, known := e.chance(k, p); known {
 			d.Reason.Probability = m.policy.calibrator.Tell(f)
-			m.policy.tell(k.job, f)
+			if k.rest == nil { // what becomes of a stage says little of the whole job
+				m.policy.tell(k.job, f)
+			}
 		}
 		k.release()
 		return d
@@ -103,7 +105,7 @@ func (x *extraction) chance(k *known, p *pick) (f odds.Foretold, known bool) {
 		return f, false
 	}
 	passed := x.m.snap.Now.Sub(k.job.Submitted).Seconds() + float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
-	chance := k.runtimes.on(p.origin.slowed).CDF(k.value.deadline - passed)
+	chance := k.whole.on(p.origin.slowed).CDF(k.value.deadline - passed)
 	f = odds.Foretold{Chance: odds.Doubtful(chance, k.prediction.Samples), Passed: passed / k.value.deadline}
 	return f, !math.IsNaN(chance)
 }

@@ -1,6 +1,8 @@
 package threesigma
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/hedgesched/hedge/dist"
@@ -16,7 +18,11 @@ type known struct {
 	// slot and window are those with which the rest was worked out.
 	slot, window time.Duration
 	runtimes     runtimes
-	value        valuation
+	// rest is what is left of the whole job after this stage, nil if nothing is. whole is the time from the stage's start
+	// to the end of the whole job: of runtimes and rest.
+	rest  *dist.Histogram
+	whole runtimes
+	value valuation
 	// fault says why the job cannot be planned; nil if it can.
 	fault error
 
@@ -71,14 +77,15 @@ type choice struct {
 // changes. The choices are also worked out when the nodes change.
 func (p *Policy) known(w *sched.Pending, nodes *sched.NodeSet) *known {
 	k := p.jobs[w.Job.ID]
-	if k == nil || k.job != w.Job || k.slot != p.cfg.Slot || k.window != p.cfg.Window ||
+	rest, err := p.rests.After(w.Job.ID)
+	if k == nil || k.rest != rest || k.job != w.Job || k.slot != p.cfg.Slot || k.window != p.cfg.Window ||
 		!same(k.prediction, w.Prediction) {
 		last := k
-		k = &known{job: w.Job, prediction: w.Prediction, slot: p.cfg.Slot, window: p.cfg.Window}
+		k = &known{job: w.Job, prediction: w.Prediction, slot: p.cfg.Slot, window: p.cfg.Window, rest: rest, fault: err}
 		if last != nil { // the decisions so far remain, whatever the forecast
 			k.planned, k.stuck = last.planned, last.stuck
 		}
-		k.fault = p.assess(k)
+		k.fault = cmp.Or(k.fault, p.assess(k))
 		p.jobs[w.Job.ID] = k
 	}
 	if k.nodes != nodes {
@@ -102,7 +109,10 @@ func (p *Policy) assess(k *known) error {
 	if k.runtimes, err = p.cfg.forecast(k.job, k.prediction); err != nil {
 		return err
 	}
-	if k.value, err = p.cfg.value(k.job, k.runtimes); err != nil {
+	if k.whole, err = k.runtimes.before(k.rest, k.job.Slowdown > 1); err != nil {
+		return fmt.Errorf("job %s: %w", k.job.ID, err)
+	}
+	if k.value, err = p.cfg.value(k.job, k.whole); err != nil {
 		return err
 	}
 	return k.value.guard.take(k.job)

@@ -193,7 +193,7 @@ func (m *model) offer(k *known) {
 	k.worth = worthNothing
 	for i := range k.choices {
 		c := &k.choices[i]
-		k.value.expected(m.worth, k.runtimes.on(c.slowed), m.starts, cfg.LateWeight)
+		k.value.expected(m.worth, k.whole.on(c.slowed), m.starts, cfg.LateWeight)
 		m.valued += len(m.worth)
 		within := m.parts.Members(c.Set)
 		for s, v := range m.worth {

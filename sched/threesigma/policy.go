@@ -11,6 +11,7 @@ import (
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/internal/odds"
+	"github.com/hedgesched/hedge/sched/paths"
 	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/solver"
 )
@@ -31,6 +32,8 @@ type Policy struct {
 	// learned is what the solver has learned so far, in terms of the slots at learnedAt.
 	learned   *solver.Memory
 	learnedAt time.Time
+	// rests are what is left of jobs that have stages, after each stage that is not held back.
+	rests paths.Rests
 	// spans are scratch. followed tells that the slots follow from jobs that were at hand.
 	spans    []time.Duration
 	followed bool
@@ -46,7 +49,8 @@ func New(cfg Config) (*Policy, error) {
 		return nil, err
 	}
 	return &Policy{
-		cfg: cfg, period: UnknownCycle, jobs: map[string]*known{}, held: map[string]*held{},
+		cfg: cfg, rests: paths.Rests{Point: cfg.Point}, period: UnknownCycle,
+		jobs: map[string]*known{}, held: map[string]*held{},
 		calibrator: odds.New(), told: map[string]telling{},
 	}, nil
 }
@@ -68,6 +72,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	p.period = cmp.Or(s.Cycle, UnknownCycle)
 	p.review(s)
 	p.follow(s)
+	p.rests.Update(s)
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
 	built := p.cfg.Stopwatch()

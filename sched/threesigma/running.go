@@ -21,6 +21,7 @@ type held struct {
 	worth      utility.Utility
 	guard      *guard // of worth
 	runtimes   runtimes
+	rest       *dist.Histogram // what is left of the whole job after this stage; nil if nothing is
 	// fault says why there is no forecast. The job is then expected to hold its nodes for the whole window. It is not
 	// preempted, since the price is unknown.
 	fault error
@@ -46,6 +47,10 @@ func (p *Policy) holding(r *sched.Running) *held {
 		p.held[r.Job.ID] = h
 	}
 	h.cycle = p.cycle
+	var err error
+	if h.rest, err = p.rests.After(r.Job.ID); err != nil {
+		h.fault = err
+	}
 	return h
 }
 
@@ -134,15 +139,16 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	if p.cfg.PreemptWeight == 0 {
 		return 0
 	}
-	d, own := h.runtimes.on(r.Slowed), h.worth
+	d := h.runtimes.on(r.Slowed)
 	elapsed := max(0, now.Sub(r.Started).Seconds())
 	began := r.Started.Sub(r.Job.Submitted).Seconds()
 	worth, left := 0.0, 0.0
 	if rest, err := dist.Condition(d, elapsed); err == nil && d.CDF(elapsed) < 1 {
-		worth, left = utility.Expected(own, rest, began), rest.Mean()-elapsed
+		worth, left = h.expected(rest, began), rest.Mean()-elapsed
 	} else {
 		until := p.until(d, elapsed)
-		worth, left = own.At(began+until), until-elapsed
+		end, _ := dist.NewPoint(until) // at least 0
+		worth, left = h.expected(end, began), until-elapsed
 	}
 	done := elapsed / (elapsed + max(left, p.period.Seconds()))
 	if r.Job.Checkpoint {
@@ -156,6 +162,22 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 		return maxValue
 	}
 	return price
+}
+
+// quantiles is by how many equally likely values the rest of a whole job is taken in the price of its stage.
+const quantiles = 8
+
+// expected is the utility that is expected of a job that takes d and began so many seconds after its submission. Of a
+// stage it is that of the whole job.
+func (h *held) expected(d dist.Distribution, began float64) float64 {
+	if h.rest == nil {
+		return utility.Expected(h.worth, d, began)
+	}
+	sum := 0.0
+	for i := range quantiles {
+		sum += utility.Expected(h.worth, d, began+h.rest.Quantile((float64(i)+0.5)/quantiles))
+	}
+	return sum / quantiles
 }
 
 const (

@@ -2,8 +2,6 @@ package threesigma
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
@@ -22,6 +20,25 @@ func (r runtimes) on(slowed bool) dist.Distribution {
 		return r.elsewhere
 	}
 	return r.preferred
+}
+
+// before are the times from a stage's start to the end of its whole job, which takes rest after the stage, whatever
+// the stage has taken. A nil rest is none. Slows tells that the two distributions differ.
+func (r runtimes) before(rest *dist.Histogram, slows bool) (runtimes, error) {
+	if rest == nil {
+		return r, nil
+	}
+	preferred, err := dist.Sum(r.preferred, rest)
+	if err != nil {
+		return runtimes{}, err
+	}
+	out := runtimes{preferred: preferred, elsewhere: preferred}
+	if slows {
+		if out.elsewhere, err = dist.Sum(r.elsewhere, rest); err != nil {
+			return runtimes{}, err
+		}
+	}
+	return out, nil
 }
 
 // forecast turns a prediction into the distributions that are planned with.
@@ -57,8 +74,9 @@ type valuation struct {
 	tailed bool
 }
 
-// value decides whether the job's deadline gets a tail, and adds it. Only a utility that is 0 after the deadline gets
-// one. Any other utility says itself what a late completion is worth, and is not changed.
+// value decides whether the job's deadline gets a tail, and adds it. It goes by the time that the job takes, of a stage
+// by that from its start to the end of the whole job. Only a utility that is 0 after the deadline gets one. Any other
+// utility says itself what a late completion is worth, and is not changed.
 func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 	u, g := worthOf(j)
 	v := valuation{own: u, curve: u, guard: g, deadline: j.Deadline.Seconds()}
@@ -72,77 +90,16 @@ func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 	// The tail is long enough to be positive even if the job waits for another window and then runs for nearly the
 	// longest time of its distribution. So the job does not look worthless for long.
 	far := min(2*(r.elsewhere.Quantile(0.99)+c.Window.Seconds()+v.deadline), maxTail)
-	worth := u.At(v.deadline)
-	if !(worth > 0) || !nothingAfter(u, v.deadline, far) {
-		return v, nil
-	}
-	tailed, err := extend(u, v.deadline, far, worth*c.TailWeight)
+	curve, tailed, err := utility.WithTail(u, v.deadline, far, c.TailWeight)
 	if err != nil {
 		return v, fmt.Errorf("job %s: %w", j.ID, err)
 	}
-	v.curve, v.tailed = tailed, true
+	v.curve, v.tailed = curve, tailed
 	return v, nil
 }
 
 // maxTail is the longest tail in seconds.
 const maxTail = 8e9
-
-// probes is at how many times after the deadline nothingAfter looks at a utility that is no [utility.Curve].
-const probes = 32
-
-// nothingAfter tells whether a utility is 0 at all times after the deadline. Of a utility that is no [utility.Curve] it
-// looks only at some times, dense just after the deadline and sparse up to far seconds after it.
-func nothingAfter(u utility.Utility, deadline, far float64) bool {
-	c, ok := u.(*utility.Curve)
-	if !ok {
-		for i := range probes {
-			if u.At(deadline+math.Ldexp(far, -i)) != 0 {
-				return false
-			}
-		}
-		return true
-	}
-	points := c.Points()
-	for i, p := range points {
-		if p.V == 0 {
-			continue
-		}
-		// A point at the deadline itself counts only if it is the value from there on.
-		if last := i == len(points)-1; p.T > deadline || last || p.T == deadline && points[i+1].T > p.T {
-			return false
-		}
-		if p.T < deadline && points[i+1].T > deadline {
-			return false
-		}
-	}
-	return true
-}
-
-// extend adds a tail to a utility that is 0 after its deadline. The tail falls from height to 0 in length seconds. The
-// utility may have any shape before the deadline, which utility.DeadlineTail does not allow.
-func extend(u utility.Utility, deadline, length, height float64) (utility.Utility, error) {
-	c, ok := u.(*utility.Curve)
-	if !ok {
-		return tailed{Utility: u, deadline: deadline, length: length, height: height}, nil
-	}
-	points := slices.DeleteFunc(c.Points(), func(p utility.Point) bool { return p.T >= deadline })
-	points = append(points, utility.Point{T: deadline, V: u.At(deadline)},
-		utility.Point{T: deadline, V: height}, utility.Point{T: deadline + length})
-	return utility.Piecewise(points)
-}
-
-// tailed is what extend makes of a utility that is no [utility.Curve].
-type tailed struct {
-	utility.Utility
-	deadline, length, height float64
-}
-
-func (t tailed) At(s float64) float64 {
-	if s <= t.deadline {
-		return t.Utility.At(s)
-	}
-	return max(0, t.height*(1-(s-t.deadline)/t.length))
-}
 
 // expected fills dst[s] with the expected utility of a start at starts[s] seconds after submission (equation 1).
 func (v *valuation) expected(dst []float64, d dist.Distribution, starts []float64, lateWeight float64) {

@@ -36,7 +36,7 @@ const few = 8
 // world is a snapshot in the making.
 type world struct {
 	snap    *sched.Snapshot
-	owned   struct{ pending, running, free bool } // copied already
+	owned   struct{ pending, running, free bool } // copied already; held jobs are copied where they change
 	pending map[string]int                        // index by id, where there are many changes
 	running map[string]int
 	// withdrawn leave the pending jobs and ended the running ones, when all changes are made.
@@ -125,6 +125,10 @@ func (w *world) own(done *bool) {
 func (w *world) drop(id string) error {
 	if w.pendingAt(id) < 0 {
 		i := w.runningAt(id)
+		if i < 0 && w.heldAt(id) >= 0 {
+			mark(&w.withdrawn, id)
+			return nil
+		}
 		if i < 0 {
 			return fmt.Errorf("no job %q waits or runs", id)
 		}
@@ -184,6 +188,7 @@ func (w *world) addJobs(c *Change) error {
 	for n := 1; len(added) < c.Count; n++ {
 		job := *like.Job
 		job.ID, job.Submitted = fmt.Sprintf("%s+%d", c.Name, n), w.snap.Now
+		job.After, job.Of = nil, "" // a copy is no stage of the larger job
 		if w.pendingAt(job.ID) >= 0 || w.runningAt(job.ID) >= 0 {
 			continue
 		}
@@ -229,6 +234,14 @@ func (w *world) pendingAt(id string) int {
 	return slices.IndexFunc(w.snap.Pending, func(p sched.Pending) bool { return p.Job.ID == id })
 }
 
+// heldAt is the index of a job that waits for others to finish, -1 if there is none.
+func (w *world) heldAt(id string) int {
+	if _, gone := w.withdrawn[id]; gone {
+		return -1
+	}
+	return slices.IndexFunc(w.snap.Held, func(p sched.Pending) bool { return p.Job.ID == id })
+}
+
 // runningAt is the index of a job that runs, -1 if there is none.
 func (w *world) runningAt(id string) int {
 	if _, gone := w.ended[id]; gone {
@@ -241,6 +254,37 @@ func (w *world) runningAt(id string) int {
 		return -1
 	}
 	return slices.IndexFunc(w.snap.Running, func(r sched.Running) bool { return r.Job.ID == id })
+}
+
+// unhold takes held jobs out that are gone, and has those wait for room whose last parent has ended by a change.
+func (w *world) unhold() {
+	if len(w.snap.Held) == 0 || len(w.ended)+len(w.withdrawn) == 0 {
+		return
+	}
+	there := make(map[string]struct{})
+	for i := range w.snap.Running {
+		there[w.snap.Running[i].Job.ID] = struct{}{}
+	}
+	for _, p := range slices.Concat(w.snap.Pending, w.snap.Held) {
+		there[p.Job.ID] = struct{}{}
+	}
+	var held []sched.Pending
+	for _, p := range w.snap.Held {
+		isThere := func(id string) bool { _, ok := there[id]; return ok }
+		hasEnded := func(id string) bool { _, ok := w.ended[id]; return ok && !isThere(id) }
+		switch _, gone := w.withdrawn[p.Job.ID]; {
+		case gone:
+		case slices.ContainsFunc(p.Job.After, hasEnded) && !slices.ContainsFunc(p.Job.After, func(id string) bool {
+			_, withdrawn := w.withdrawn[id]
+			return withdrawn || isThere(id)
+		}):
+			w.own(&w.owned.pending)
+			w.snap.Pending, w.moved = append(w.snap.Pending, p), true
+		default:
+			held = append(held, p)
+		}
+	}
+	w.snap.Held = held
 }
 
 // settle takes the jobs out that are gone, puts the others in order, and makes the nodes anew if they have changed.
@@ -259,6 +303,7 @@ func (w *world) settle() error {
 			return gone
 		})
 	}
+	w.unhold()
 	if w.moved {
 		slices.SortStableFunc(w.snap.Pending, func(a, b sched.Pending) int {
 			if c := a.Job.Submitted.Compare(b.Job.Submitted); c != 0 {

@@ -10,9 +10,8 @@ import (
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/schedtest"
-	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
@@ -60,11 +59,10 @@ func BenchmarkAsk(b *testing.B) {
 		require.NoError(b, err)
 		changes = append(changes, c)
 	}
-	for name, policy := range map[string]func() (sched.Policy, error){
-		"edf":    func() (sched.Policy, error) { return baseline.NewEDF(), nil },
-		"prio":   func() (sched.Policy, error) { return baseline.NewPrio(), nil },
-		"3sigma": func() (sched.Policy, error) { return threesigma.New(threesigma.Config{}) },
-	} {
+	for _, name := range []string{"edf", "prio", "3sigma"} {
+		system, err := systems.Builtin().Find(name)
+		require.NoError(b, err)
+		policy := func() (sched.Policy, error) { return system.Policy(&systems.Planning{}) }
 		b.Run(fmt.Sprintf("nodes=5000/pending=1000/%s", name), func(b *testing.B) {
 			for b.Loop() {
 				_, err := whatif.Ask(context.Background(), s, changes, whatif.Fresh(policy), nil)

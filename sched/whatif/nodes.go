@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/usage"
 )
 
 // place is a node and where it comes from.
@@ -132,6 +133,14 @@ func (w *world) rebuild() error {
 	}
 	width := len(set.Resources())
 	w.snap.Free = slices.Clone(set.Capacity())
+	if others := w.snap.Others; others != nil { // what is measured of nodes that are added is nothing
+		w.snap.Others = make([]usage.Level, len(w.places))
+		for i := range w.places {
+			if from := w.places[i].from; from >= 0 {
+				w.snap.Others[i] = others[from]
+			}
+		}
+	}
 	for i := range w.places {
 		p := &w.places[i]
 		if p.from < 0 {

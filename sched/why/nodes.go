@@ -180,18 +180,18 @@ func (t *trial) values(j *waiting, key string, own []string) (values []string, g
 	for i, n := range nodes {
 		value, ok := t.snap.Nodes.Node(int(n)).Labels[key]
 		if _, has := slices.BinarySearch(own, value); ok && !has {
-			room[value] = min(room[value]+placer.Fits(j.demand, nodes[i:i+1]), maxRoom)
+			room[value] = min(room[value]+min(placer.Fits(j.demand, nodes[i:i+1]), maxRoom), maxRoom)
 		}
 	}
 	values = slices.SortedFunc(maps.Keys(room), func(a, b string) int {
 		return cmp.Or(cmp.Compare(room[b], room[a]), strings.Compare(a, b))
 	})
 	values = values[:min(len(values), maxValues)]
-	for have := j.fits; guess < len(values) && have < j.job.Tasks; guess++ {
-		have += room[values[guess]]
+	for have := int64(j.fits); guess < len(values) && have < int64(j.job.Tasks); guess++ {
+		have += int64(room[values[guess]])
 	}
 	return values, guess
 }
 
 // maxRoom bounds sums of tasks that fit.
-const maxRoom = 1 << 30
+const maxRoom = 1 << 29

@@ -279,6 +279,8 @@ func count(n int, what string) string {
 func list(jobs []string) string {
 	const most = 3
 	switch n := len(jobs); {
+	case n == 0:
+		return "others"
 	case n == 1:
 		return jobs[0]
 	case n <= most:

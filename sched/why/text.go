@@ -18,6 +18,8 @@ func (x *Explanation) String() string {
 		return fmt.Sprintf("%s starts now: %s", x.Job, x.Reason)
 	case Runs:
 		return fmt.Sprintf("%s runs, and is expected to end %s", x.Job, x.Ends)
+	case Held:
+		return fmt.Sprintf("%s waits for %s to finish", x.Job, list(x.Ahead))
 	case Stops:
 		return fmt.Sprintf("%s runs, and is %s", x.Job, x.Reason)
 	}

@@ -11,9 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/schedtest"
-	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/whatif"
 	"github.com/hedgesched/hedge/sched/why"
 	"github.com/hedgesched/hedge/solver"
@@ -21,13 +20,18 @@ import (
 
 // policies are made anew for every plan.
 var policies = map[string]func() (sched.Policy, error){
-	"fifo": func() (sched.Policy, error) { return baseline.NewFIFO(), nil },
-	"edf":  func() (sched.Policy, error) { return baseline.NewEDF(), nil },
-	"sjf":  func() (sched.Policy, error) { return baseline.NewSJF(), nil },
-	"prio": func() (sched.Policy, error) { return baseline.NewPrio(), nil },
-	"3sigma": func() (sched.Policy, error) {
-		return threesigma.New(threesigma.Config{Options: solver.Options{Work: 200}})
-	},
+	"fifo": named("fifo"), "edf": named("edf"), "sjf": named("sjf"), "prio": named("prio"), "3sigma": named("3sigma"),
+}
+
+// named makes policies of a name.
+func named(name string) func() (sched.Policy, error) {
+	return func() (sched.Policy, error) {
+		system, err := systems.Builtin().Find(name)
+		if err != nil {
+			return nil, err
+		}
+		return system.Policy(&systems.Planning{Options: solver.Options{Work: 200}})
+	}
 }
 
 // starts tells whether a job starts if a new policy plans a snapshot with changes, which are read from their text.

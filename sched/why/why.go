@@ -44,6 +44,7 @@ const (
 	Starts  State = "starts"  // the plan starts it now
 	Runs    State = "running"
 	Stops   State = "stops" // it runs, and the plan preempts it
+	Held    State = "held"  // it waits for other jobs to finish, which are in Ahead
 )
 
 // Explanation is why a job waits. Amounts of room are those that the plan leaves: running jobs that it preempts hold
@@ -139,7 +140,7 @@ func New(s *sched.Snapshot, plan *sched.Plan, o Options) (*Explainer, error) {
 		job := s.Pending[i].Job
 		e.pending[job.ID] = i
 		e.most = max(e.most, job.Priority)
-		e.tasks = min(e.tasks+job.Tasks, maxNodes)
+		e.tasks = min(e.tasks+min(job.Tasks, maxNodes), maxNodes)
 	}
 	for i := range s.Running {
 		e.most = max(e.most, s.Running[i].Job.Priority)
@@ -159,7 +160,11 @@ func (e *Explainer) occupy() {
 		d := &e.plan.Decisions[i]
 		e.decided[d.Job] = i
 		if d.Kind == sched.Preempt {
-			placer.Release(&e.snap.Running[running[d.Job]])
+			r := e.snap.Running[running[d.Job]]
+			if len(d.Nodes) > 0 { // some of its tasks alone
+				r.Nodes = d.Nodes
+			}
+			placer.Release(&r)
 		}
 	}
 	for i := range e.plan.Decisions {
@@ -196,6 +201,8 @@ func (e *Explainer) Explain(ctx context.Context, id string) (*Explanation, error
 		Short: []Shortage{}, Remedies: []Remedy{}}
 	i, waits := e.pending[id]
 	switch {
+	case !waits && e.holds(x):
+		return x, nil
 	case !waits:
 		return x, e.running(x, &d)
 	case d.Kind == sched.Start:
@@ -214,6 +221,29 @@ func (e *Explainer) Explain(ctx context.Context, id string) (*Explanation, error
 	return x, err
 }
 
+// holds explains a job that waits for others to finish. It tells whether it is one.
+func (e *Explainer) holds(x *Explanation) bool {
+	for i := range e.snap.Held {
+		if job := e.snap.Held[i].Job; job.ID == x.Job {
+			x.State, x.Reason = Held, sched.Reason{Probability: sched.UnknownProbability}
+			for _, id := range job.After {
+				if e.known(id) {
+					x.Ahead = append(x.Ahead, id)
+				}
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// known tells whether a job waits, runs or is held.
+func (e *Explainer) known(id string) bool {
+	_, waits := e.pending[id]
+	return waits || slices.ContainsFunc(e.snap.Running, func(r sched.Running) bool { return r.Job.ID == id }) ||
+		slices.ContainsFunc(e.snap.Held, func(p sched.Pending) bool { return p.Job.ID == id })
+}
+
 // running explains a job that runs.
 func (e *Explainer) running(x *Explanation, d *sched.Decision) error {
 	for i := range e.snap.Running {
@@ -223,7 +253,7 @@ func (e *Explainer) running(x *Explanation, d *sched.Decision) error {
 		}
 		span, _ := ending(r, e.snap.Now)
 		x.State, x.Ends = Runs, &span
-		if d.Kind == sched.Preempt {
+		if d.Kind == sched.Preempt && len(d.Nodes) == 0 {
 			x.State = Stops
 		} else {
 			x.Reason = sched.Reason{Probability: sched.UnknownProbability}

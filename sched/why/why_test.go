@@ -234,6 +234,13 @@ func TestStates(t *testing.T) {
 	require.NoError(t, err)
 	_, err = e.Explain(background, "nobody")
 	require.ErrorIs(t, err, why.ErrUnknownJob)
+	stage := *s.Pending[0].Job
+	stage.ID, stage.After = "stage", []string{"low", "done"}
+	s.Held = append(s.Held, sched.Pending{Job: &stage})
+	x, err = e.Explain(background, "stage")
+	require.NoError(t, err)
+	assert.Equal(t, why.Held, x.State)
+	assert.Equal(t, "stage waits for low to finish", x.String())
 	_, err = why.New(s, nil, why.Options{})
 	require.ErrorIs(t, err, sched.ErrInvalidPlan)
 }

@@ -96,9 +96,12 @@ type world[M any] struct {
 	out     agent.Output[M]
 	job     agent.Job
 	open    int // jobs that are not done
-	load    load
-	result  Result
-	err     error
+	// With Workload.After: by job, how many it waits for, and which jobs wait for it.
+	waits    []int32
+	children [][]int32
+	load     load
+	result   Result
+	err      error
 }
 
 // Run simulates a system on a workload: it delivers messages after a constant delay, one after the other, and runs the
@@ -150,6 +153,16 @@ func (c *Config) check(work *Workload, workers int) error {
 }
 
 func checkWork(work *Workload) error {
+	if work.After != nil && len(work.After) != len(work.Jobs) {
+		return fmt.Errorf("%w: %d jobs, %d lists of what they wait for", ErrWorkload, len(work.Jobs), len(work.After))
+	}
+	for i, after := range work.After {
+		for _, p := range after {
+			if p < 0 || int(p) >= i {
+				return fmt.Errorf("%w: job %d waits for job %d, expected one in front of it", ErrWorkload, i, p)
+			}
+		}
+	}
 	phase := int32(-1)
 	for i := range work.Jobs {
 		if p := work.Jobs[i].Phase; p != 0 && p != phase+1 {
@@ -184,6 +197,15 @@ func newWorld[M any](work *Workload, system agent.System[M], c Config) *world[M]
 		}
 	}
 	w.load.from = work.Jobs[0].Submit
+	if work.After != nil {
+		w.waits, w.children = make([]int32, len(work.Jobs)), make([][]int32, len(work.Jobs))
+		for i, after := range work.After {
+			w.waits[i] = int32(len(after))
+			for _, p := range after {
+				w.children[p] = append(w.children[p], int32(i))
+			}
+		}
+	}
 	return w
 }
 
@@ -192,12 +214,20 @@ const never = time.Duration(math.MaxInt64)
 
 // arrive schedules the submission of the next job from id on that does not wait for another.
 func (w *world[M]) arrive(id int) {
-	for id < len(w.work.Jobs) && w.work.Jobs[id].Phase > 0 {
+	for id < len(w.work.Jobs) && w.later(id) {
 		id++
 	}
 	if id < len(w.work.Jobs) {
 		w.lanes.submit.At(w.work.Jobs[id].Submit, happening[M]{number: int32(id)})
 	}
+}
+
+// later tells whether a job is submitted when others are done.
+func (w *world[M]) later(id int) bool {
+	if w.work.After != nil {
+		return len(w.work.After[id]) > 0
+	}
+	return w.work.Jobs[id].Phase > 0
 }
 
 func (w *world[M]) happen(class uint8, h *happening[M]) {
@@ -239,7 +269,7 @@ func (w *world[M]) submit(id int32) {
 	w.in.Kind, w.in.Job = agent.Submitted, &w.job
 	at := w.system.Entry(&w.job)
 	w.step(at)
-	if j.Phase == 0 {
+	if !w.later(int(id)) {
 		w.arrive(int(id) + 1)
 	}
 }
@@ -311,6 +341,14 @@ func (w *world[M]) done(job int32) {
 	}
 	if w.open--; w.open < 0 {
 		w.fail("job %d is done twice", job)
+	}
+	if w.work.After != nil {
+		for _, child := range w.children[job] {
+			if w.waits[child]--; w.waits[child] == 0 {
+				w.core.After(0, submitted, happening[M]{number: child})
+			}
+		}
+		return
 	}
 	if next := job + 1; int(next) < len(w.work.Jobs) && w.work.Jobs[next].Phase > 0 {
 		w.core.After(0, submitted, happening[M]{number: next})

@@ -3,6 +3,8 @@ package agents_test
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/slearn"
 )
 
 // script is a system of one worker and one other part, which do what a test says.
@@ -87,6 +90,8 @@ func TestPhysicsOfSlots(t *testing.T) {
 	assert.Equal(t, 20*time.Second, r.Makespan)
 	assert.InDelta(t, 16.0/20, r.Busy, 1e-12, "4 + 2 + 10 of 20 s")
 	assert.EqualValues(t, 3, r.Launches)
+	assert.InDelta(t, 9, r.Jobs[0].Wait, 1e-12, "launched at 0 and at 9")
+	assert.Zero(t, r.Jobs[1].Wait)
 }
 
 // A later phase is submitted when the phase before it is done, and counts for the first; others come at their times.
@@ -258,6 +263,15 @@ func kairosOf(t testing.TB, workers int) *kairos.System {
 	return s
 }
 
+func gsOf(t *testing.T, scheme slearn.Scheme, workers int) *slearn.System {
+	t.Helper()
+	c := slearn.Config{Workers: workers, Seed: 1}
+	require.NoError(t, scheme.Configure(&c, &slearn.Knowledge{ThinLimit: 3}))
+	s, err := slearn.New(c)
+	require.NoError(t, err)
+	return s
+}
+
 func bigCOf(t testing.TB, workers int) *bigc.System {
 	s, err := bigc.New(bigc.Config{Workers: workers, ShortShare: 95})
 	require.NoError(t, err)
@@ -292,6 +306,11 @@ func runs(t *testing.T, w *agents.Workload, c agents.Config) map[string]*agents.
 	r, err = agents.Run(w, bigCOf(t, 100), c)
 	require.NoError(t, err)
 	found["big-c"] = r
+	for name, scheme := range map[string]slearn.Scheme{"gs-slearn": slearn.SLearn, "gs-las": slearn.LAS} {
+		r, err = agents.Run(w, gsOf(t, scheme, 100), c)
+		require.NoError(t, err)
+		found[name] = r
+	}
 	return found
 }
 
@@ -330,7 +349,7 @@ func TestCrashesAndWrongEstimates(t *testing.T) {
 	c = rules()
 	c.Low, c.High = 0.1, 1
 	for name, r := range runs(t, w, c) {
-		blind := name == "sparrow" || name == "pigeon" || name == "kairos" || name == "big-c"
+		blind := strings.HasPrefix(name, "gs-") || slices.Contains([]string{"sparrow", "pigeon", "kairos", "big-c"}, name)
 		assert.Equal(t, blind, ends(r) == ends(calm[name]), name)
 	}
 }

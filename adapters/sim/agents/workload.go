@@ -33,6 +33,10 @@ type Job struct {
 type Workload struct {
 	Jobs     []Job
 	Runtimes []time.Duration
+	// After has, if it is not nil, an element for each of Jobs: the indexes of those in front of it that it waits for. A
+	// job that waits for none is submitted at its Submit, and the others when those are done, whatever their phases. The
+	// stages of a job are then its phases, in an order in which each is behind those that it waits for.
+	After [][]int32
 }
 
 // Add appends a job of a log. A job without runtimes of its own tasks has tasks that all take its runtime.

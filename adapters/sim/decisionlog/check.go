@@ -20,6 +20,7 @@ type Options struct {
 // Job is what a log says became of a job.
 type Job struct {
 	ID, Class   string
+	Of          string // the whole job that it is a stage of; empty if none
 	Tasks       int
 	Submit      time.Duration
 	Deadline    time.Duration // absolute, 0 for none
@@ -27,6 +28,7 @@ type Job struct {
 	Start       time.Duration // the last, -1 if it never started
 	Finish      time.Duration // -1 if it never finished
 	Preemptions int
+	Evictions   int           // of its tasks, from shared nodes
 	Lost        time.Duration // run time thrown away
 	Slowed      bool          // the last start was off its preferred nodes
 	Nodes       []Node        // of the last start
@@ -43,11 +45,14 @@ type Report struct {
 }
 
 // Check reads a log and verifies it: times never fall; each job is submitted once, starts only while it
-// waits, finishes and is preempted only while it runs, and ends in finish or drop; gangs start whole, on
-// known nodes that the job may use, none of which ever holds more than it offers; runs last exactly the runtime,
-// times the slow-down off preferred nodes; what nodes offer agrees with itself; and there were as many cycles
-// as the events tell of. It stops at the first fault, a [*LineError]. Every figure of the report is derived
-// from the events alone, but for the cycles' and the solver's, which only the end line has.
+// waits and after the jobs that it waits for have finished, finishes and is preempted only while it runs, and ends in
+// finish or drop; gangs start whole, on known nodes that the job may use, none of which ever holds more than it offers;
+// runs last exactly the runtime, times the slow-down off preferred nodes; what nodes offer agrees with itself; and
+// there were as many cycles as the events tell of. On shared nodes every task is done once, in its gang or in a part of
+// it, in no less than its runtime; tasks end where they run; nodes without tasks are used for nothing, and no node for
+// more CPU than it has or more memory than its tasks are left with. There, cycles are not counted. It stops at the
+// first fault, a [*LineError]. Every figure of the report is derived from the events alone, but for the cycles' and the
+// solver's, which only the end line has.
 func Check(r io.Reader, opts *Options) (*Report, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -79,6 +84,7 @@ const (
 type life struct {
 	Job
 	stage     int
+	after     []string
 	runtime   time.Duration
 	slowdown  float64
 	demand    map[string]float64
@@ -88,6 +94,10 @@ type life struct {
 	// far, and kept how long these took.
 	keeps        bool
 	behind, kept time.Duration
+	// Of a job on shared nodes: how long its tasks ran in all, and how long those did that were lost; and the tasks that
+	// are not complete.
+	held, lostTasks time.Duration
+	open            int
 }
 
 // machine is a node and what it holds.
@@ -108,6 +118,7 @@ type checker struct {
 	order    []*life
 	sums     sums
 	cycles   cycles
+	shared   *shared // of a log of shared nodes
 }
 
 func (c *checker) line(e *Event) error {
@@ -124,6 +135,9 @@ func (c *checker) line(e *Event) error {
 	}
 	c.sums.until(e.Time)
 	c.now = e.Time
+	if c.shared != nil && e.Kind != End {
+		return c.shared.line(c, e)
+	}
 	switch e.Kind {
 	case Cluster:
 		return c.cluster(e)
@@ -159,6 +173,9 @@ func (c *checker) cluster(e *Event) error {
 			return err
 		}
 		c.machines[n.Node] = m
+	}
+	if h.Shared {
+		c.shared = newShared(e.Nodes)
 	}
 	return nil
 }
@@ -205,7 +222,7 @@ func (c *checker) end(e *Event) error {
 		return fmt.Errorf("%w: %d cycles", ErrSyntax, e.Trailer.Cycles)
 	case stops > e.Trailer.Cycles:
 		return fmt.Errorf("%w: the solver stopped %d times in %d cycles", ErrMismatch, stops, e.Trailer.Cycles)
-	case c.opts.AnyRuntime:
+	case c.opts.AnyRuntime || c.shared != nil:
 		return nil
 	}
 	return c.cycles.check(e.Trailer.Cycles, e.Time)
@@ -223,10 +240,10 @@ func (c *checker) submit(e *Event) error {
 	}
 	j := &life{
 		Job: Job{
-			ID: e.Job, Class: e.Class, Tasks: e.Tasks, Submit: e.Time, Deadline: e.Deadline,
+			ID: e.Job, Of: e.Of, Class: e.Class, Tasks: e.Tasks, Submit: e.Time, Deadline: e.Deadline,
 			FirstStart: -1, Start: -1, Finish: -1,
 		},
-		runtime: e.Runtime, slowdown: max(1, e.Slowdown), keeps: e.Checkpoint, demand: e.Demand,
+		after: e.After, runtime: e.Runtime, slowdown: max(1, e.Slowdown), keeps: e.Checkpoint, demand: e.Demand,
 		required: e.Required, preferred: e.Preferred,
 	}
 	if len(j.demand) == 0 {
@@ -271,6 +288,11 @@ func (c *checker) event(e *Event) error {
 }
 
 func (c *checker) start(j *life, e *Event) error {
+	for _, parent := range j.after {
+		if p := c.byID[parent]; p == nil || p.stage != done {
+			return fmt.Errorf("%w: it starts before job %q has finished", ErrState, parent)
+		}
+	}
 	total, slowed := 0, false
 	for _, n := range e.Nodes {
 		m := c.machines[n.Node]
@@ -383,6 +405,9 @@ func (c *checker) complete() error {
 		return lineError(0, "", fmt.Errorf("%w: empty", ErrIncomplete))
 	case c.opts.Partial:
 		return nil
+	}
+	if err := c.shared.complete(); err != nil {
+		return err
 	}
 	for _, j := range c.order {
 		if j.stage == waits || j.stage == runs {

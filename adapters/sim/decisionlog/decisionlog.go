@@ -8,14 +8,28 @@
 //	{"t":0,"event":"cluster","schema":1,"policy":"fifo","seed":1,"cycle":10,"span":7200,"tasks_per_node":1,
 //	   "nodes":[{"node":"n0000","tasks":1,"capacity":{"node":1},"labels":{"rack":"r00"}}]}
 //	{"t":3.5,"event":"submit","job":"j1","class":"slo","tasks":2,"deadline":90,"runtime":40,
-//	   "slowdown":1.5,"checkpoint":true,"demand":{"cpu":2},"required":SET,"preferred":SET}
+//	   "slowdown":1.5,"checkpoint":true,"after":["j0"],"of":"j","demand":{"cpu":2},"required":SET,
+//	   "preferred":SET}
 //	{"t":10,"event":"start","job":"j1","class":"slo","tasks":2,"deadline":90,
 //	   "nodes":[{"node":"n0000","tasks":2}],"slowed":true,"why":"starts now"}
 //	{"t":50,"event":"finish","job":"j1","class":"slo","tasks":2,"deadline":90}
 //	{"t":50,"event":"end","cycles":5,"solver":{"engine":"native","gap_mean":0,"gap_p99":0,"stops":{"optimal":5}}}
 //
+// On nodes that tasks share the cluster's line has "shared":true, and a submission how long each of its tasks takes at
+// full speed ("task_runtimes"). The tasks of a gang start in the order of its nodes and are numbered so, from 0. They
+// end one by one, the last one with the job's finish. A task that is evicted or preempted while others of its gang go
+// on waits as a part, which is a job of its own from then on, without a submission; without "part" the whole gang
+// waits. Once a cycle there is what each node is used for, in the order of the cluster's line:
+//
+//	{"t":60,"event":"task","job":"j1",…,"node":"m0000","index":2}
+//	{"t":61.5,"event":"evict","job":"j1",…,"node":"m0001","index":0,"part":"j1#1"}
+//	{"t":75,"event":"preempt","job":"j1",…,"nodes":[{"node":"m0001","tasks":1}],"indices":[1],"part":"j1#2"}
+//	{"t":75,"event":"usage","cpu":[0.25,0],"memory":[0.1,0]}
+//
 // The cluster's line comes first and the end's last. A job's events are
-// submit, start, finish, preempt and drop; deadline is absolute and 0 for best-effort jobs ("be").
+// submit, start, finish, preempt, task, evict and drop; deadline is absolute and 0 for best-effort jobs ("be").
+// After names the jobs that must have finished before the job starts. Jobs with the same "of" are stages of one, which
+// counts once in numbers of jobs and in latencies.
 // tasks_per_node turns task-hours into machine-hours. Absent fields mean: slowdown 1, no checkpoint, demand {"node":1},
 // required and preferred every node. A SET is a list of {"key":k,"values":[v,...]}, all of which
 // hold: the label k has one of the values, or, with "has":true, any.
@@ -36,6 +50,10 @@ const (
 	Preempt = "preempt"
 	Drop    = "drop"
 	End     = "end"
+	// On shared nodes:
+	Task  = "task"
+	Evict = "evict"
+	Usage = "usage"
 )
 
 // Classes of job.
@@ -91,9 +109,22 @@ type Event struct {
 	Slowdown float64
 	// Checkpoint tells that what a run has done until it is preempted is not done again.
 	Checkpoint bool
-	Demand     map[string]float64
-	Required   []Term
-	Preferred  []Term
+	// After are the jobs that must have finished before the job may start, Of the whole job that it is a stage of. They
+	// are of submissions.
+	After     []string
+	Of        string
+	Demand    map[string]float64
+	Required  []Term
+	Preferred []Term
+	// TaskRuntimes are, of submissions to shared nodes, how long each task takes at full speed.
+	TaskRuntimes []time.Duration
+	// Node, Index and Part are of the end of a task on a shared node; Indices are the tasks of a preemption, instead.
+	Node    string
+	Index   int
+	Indices []int
+	Part    string
+	// CPU and Memory are what shared nodes are used for.
+	CPU, Memory []float64
 	// Header is of the cluster's line, Trailer of the end's; nil elsewhere.
 	Header  *Header
 	Trailer *Trailer
@@ -120,6 +151,8 @@ type Header struct {
 	Seed         int64
 	Cycle, Span  time.Duration
 	TasksPerNode int
+	// Shared tells that tasks share the nodes.
+	Shared bool
 }
 
 // Trailer is what the last line says of the cycles.

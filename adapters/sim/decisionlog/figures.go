@@ -22,17 +22,19 @@ type Metrics struct {
 		Jobs      int `json:"jobs"`
 		Completed int `json:"completed"`
 	} `json:"be"`
-	Goodput             PerClass `json:"goodput_machine_hours"`
-	WorkInWindow        PerClass `json:"work_in_window_machine_hours"`
-	BELatency           Spread   `json:"be_latency_s"`
-	JCT                 Spread   `json:"jct_s"`
-	Preemptions         int      `json:"preemptions"`
-	LostMachineHours    float64  `json:"lost_machine_hours"`
-	Utilisation         float64  `json:"utilisation"`
-	UtilisationInWindow float64  `json:"utilisation_in_window"`
-	MakespanS           float64  `json:"makespan_s"`
-	Cycles              int      `json:"cycles"`
-	Solver              Solver   `json:"solver"`
+	Goodput      PerClass `json:"goodput_machine_hours"`
+	WorkInWindow PerClass `json:"work_in_window_machine_hours"`
+	BELatency    Spread   `json:"be_latency_s"`
+	JCT          Spread   `json:"jct_s"`
+	Preemptions  int      `json:"preemptions"`
+	// Evictions is how many tasks were evicted from shared nodes.
+	Evictions           int     `json:"evictions,omitempty"`
+	LostMachineHours    float64 `json:"lost_machine_hours"`
+	Utilisation         float64 `json:"utilisation"`
+	UtilisationInWindow float64 `json:"utilisation_in_window"`
+	MakespanS           float64 `json:"makespan_s"`
+	Cycles              int     `json:"cycles"`
+	Solver              Solver  `json:"solver"`
 }
 
 // PerClass is a figure for jobs with and without a deadline.
@@ -95,19 +97,29 @@ func (c *checker) report() *Report {
 	var latency, all []time.Duration
 	for _, j := range c.order {
 		r.Jobs = append(r.Jobs, j.Job)
-		class := m.count(&j.Job)
+		class := j.rank()
 		m.Preemptions += j.Preemptions
+		m.Evictions += j.Evictions
 		addProduct(&lost, j.Tasks, j.Lost)
+		addProduct(&lost, 1, j.lostTasks)
 		if j.Finish < 0 {
 			continue
 		}
-		addProduct(&good[class], j.Tasks, j.Finish-j.Start+j.kept)
+		if c.shared != nil {
+			addProduct(&good[class], 1, j.held-j.lostTasks)
+		} else {
+			addProduct(&good[class], j.Tasks, j.Finish-j.Start+j.kept)
+		}
 		if j.Finish <= c.header.Span {
 			addProduct(&work[class], j.Tasks, j.work())
 		}
-		all = append(all, j.Finish-j.Submit)
-		if class == 1 {
-			latency = append(latency, j.Finish-j.Submit)
+	}
+	for _, j := range c.wholes() {
+		if class := m.count(j); j.Finish >= 0 {
+			all = append(all, j.Finish-j.Submit)
+			if class == 1 {
+				latency = append(latency, j.Finish-j.Submit)
+			}
 		}
 	}
 	if m.SLO.Jobs > 0 {
@@ -136,6 +148,43 @@ func (j *life) work() time.Duration {
 		return j.behind + time.Duration(math.Round(float64(ran)/j.slowdown))
 	}
 	return j.behind + ran
+}
+
+// wholes are the jobs, the stages of each joined to one: submitted with the first, finished with the last.
+func (c *checker) wholes() []*Job {
+	byID := map[string]*Job{}
+	var out []*Job
+	for _, l := range c.order {
+		stage := l.Job
+		if stage.Of != "" {
+			stage.ID = stage.Of
+		}
+		j := byID[stage.ID]
+		if j == nil {
+			byID[stage.ID] = &stage
+			out = append(out, &stage)
+			continue
+		}
+		if j.Finish >= 0 {
+			j.Finish = max(j.Finish, stage.Finish)
+		}
+		if stage.Finish < 0 {
+			j.Finish = -1
+		}
+		if stage.Class == SLO {
+			j.Class = SLO
+		}
+		j.Submit, j.Deadline = min(j.Submit, stage.Submit), max(j.Deadline, stage.Deadline)
+	}
+	return out
+}
+
+// rank is 0 for a job with a deadline, 1 for one without.
+func (j *Job) rank() int {
+	if j.Class == SLO {
+		return 0
+	}
+	return 1
 }
 
 // count adds a job to the counts and returns its class, 0 for one with a deadline.

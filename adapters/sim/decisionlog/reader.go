@@ -110,10 +110,21 @@ type rawEvent struct {
 	Runtime    jsontext.Value     `json:"runtime"`
 	Slowdown   float64            `json:"slowdown"`
 	Checkpoint bool               `json:"checkpoint"`
+	After      []string           `json:"after"`
+	Of         string             `json:"of"`
 	Demand     map[string]float64 `json:"demand"`
 	Required   []Term             `json:"required"`
 	Preferred  []Term             `json:"preferred"`
 
+	TaskRuntimes []jsontext.Value `json:"task_runtimes"`
+	Node         string           `json:"node"`
+	Index        int              `json:"index"`
+	Indices      []int            `json:"indices"`
+	Part         string           `json:"part"`
+	CPU          []float64        `json:"cpu"`
+	Memory       []float64        `json:"memory"`
+
+	Shared       bool           `json:"shared"`
 	Policy       string         `json:"policy"`
 	Seed         int64          `json:"seed"`
 	Cycle        jsontext.Value `json:"cycle"`
@@ -138,7 +149,15 @@ func parse(line []byte) (*Event, error) {
 	e := &Event{
 		Kind: raw.Event, Job: raw.Job, Class: raw.Class, Tasks: raw.Tasks, Nodes: raw.Nodes,
 		Slowed: raw.Slowed, Why: raw.Why, Slowdown: raw.Slowdown, Checkpoint: raw.Checkpoint,
-		Demand: raw.Demand, Required: raw.Required, Preferred: raw.Preferred,
+		After: raw.After, Of: raw.Of, Demand: raw.Demand, Required: raw.Required, Preferred: raw.Preferred,
+		Node: raw.Node, Index: raw.Index, Indices: raw.Indices, Part: raw.Part, CPU: raw.CPU, Memory: raw.Memory,
+	}
+	for _, text := range raw.TaskRuntimes {
+		d, err := parseSeconds(string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%w: task_runtimes: %w", ErrSyntax, err)
+		}
+		e.TaskRuntimes = append(e.TaskRuntimes, d)
 	}
 	var cycle, span time.Duration
 	for _, f := range []struct {
@@ -160,7 +179,7 @@ func parse(line []byte) (*Event, error) {
 			return nil, fmt.Errorf("%w: schema %d, want %d", ErrSyntax, raw.Schema, schema)
 		}
 		e.Header = &Header{
-			Policy: raw.Policy, Seed: raw.Seed, Cycle: cycle, Span: span, TasksPerNode: raw.TasksPerNode,
+			Policy: raw.Policy, Seed: raw.Seed, Cycle: cycle, Span: span, TasksPerNode: raw.TasksPerNode, Shared: raw.Shared,
 		}
 	case End:
 		e.Trailer = &Trailer{Cycles: raw.Cycles, Solver: raw.Solver}
@@ -188,7 +207,7 @@ func (e *Event) validate() error {
 // known tells whether the event is one of a job.
 func known(kind string) bool {
 	switch kind {
-	case Submit, Start, Finish, Preempt, Drop:
+	case Submit, Start, Finish, Preempt, Drop, Task, Evict:
 		return true
 	}
 	return false

@@ -19,14 +19,25 @@ import (
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/systems"
 )
 
 var background = context.Background()
 
+// policies are made anew for every run.
 var policies = map[string]func() (sched.Policy, error){
-	"fifo": func() (sched.Policy, error) { return baseline.NewFIFO(), nil },
-	"edf":  func() (sched.Policy, error) { return baseline.NewEDF(), nil },
-	"prio": func() (sched.Policy, error) { return baseline.NewPrio(), nil },
+	"fifo": named("fifo"), "edf": named("edf"), "prio": named("prio"),
+}
+
+// named makes policies of a name.
+func named(name string) func() (sched.Policy, error) {
+	return func() (sched.Policy, error) {
+		system, err := systems.Builtin().Find(name)
+		if err != nil {
+			return nil, err
+		}
+		return system.Policy(&systems.Planning{})
+	}
 }
 
 // jobs are random jobs that come within ten minutes.
@@ -203,6 +214,27 @@ func TestForwardWithoutRoom(t *testing.T) {
 	assert.InDelta(t, 100, outcomes[0].End.P50, 1e-9)
 	_, err = forward.Run(background, nil, policies["edf"], forward.Options{})
 	require.ErrorIs(t, err, sched.ErrInvalidSnapshot)
+}
+
+// A stage starts once the jobs that it waits for have finished; those that finished before are of no account.
+func TestForwardStages(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Now(10).Running(schedtest.Job("a", 1).Runs(50), 0, "n0").
+		Pending(schedtest.Job("b", 1).Runs(20)).Build()
+	require.NoError(t, err)
+	ready := *s.Pending[0].Job
+	ready.After, ready.Of = []string{"done"}, "whole"
+	s.Pending[0].Job = &ready
+	last := schedtest.Job("c", 2).Runs(5)
+	job := last.Job()
+	job.After, job.Of = []string{"a", "b", "done"}, "whole"
+	s.Held = append(s.Held, sched.Pending{Job: job, Prediction: last.Prediction()})
+	outcomes, err := forward.Run(background, s, policies["edf"], forward.Options{Runs: 1})
+	require.NoError(t, err)
+	require.Len(t, outcomes, 3)
+	assert.InDelta(t, 20, outcomes[1].End.P50, 1e-9)
+	assert.Equal(t, "c", outcomes[2].Job)
+	assert.InDelta(t, 40, outcomes[2].Start.P50, 1e-9)
+	assert.InDelta(t, 45, outcomes[2].End.P50, 1e-9)
 }
 
 func ExampleRun() {

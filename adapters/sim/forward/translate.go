@@ -34,9 +34,10 @@ func (t *translator) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, 
 	first := !t.ran
 	if t.ran = true; first {
 		t.began = s.Now
-		if len(s.Pending) > 0 { // the simulator skips idle time
-			i, _ := t.find(s.Pending[0].Job.ID)
-			t.began = s.Pending[0].Job.Submitted.Add(-t.jobs[i].comes)
+		for _, p := range slices.Concat(s.Pending, s.Held) { // the simulator skips idle time
+			i, _ := t.find(p.Job.ID)
+			t.began = p.Job.Submitted.Add(-t.jobs[i].comes)
+			break
 		}
 	}
 	passed := s.Now.Sub(t.began)
@@ -93,6 +94,11 @@ func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *
 		}
 	}
 	slices.SortFunc(out.Pending, arrival)
+	for k := range s.Held {
+		i, _ := t.find(s.Held[k].Job.ID)
+		out.Held = append(out.Held, sched.Pending{Job: t.jobs[i].Job, Prediction: t.jobs[i].prediction})
+	}
+	slices.SortFunc(out.Held, arrival)
 	for k := range s.Running {
 		r := s.Running[k]
 		i, _ := t.find(r.Job.ID)

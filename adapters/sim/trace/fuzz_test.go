@@ -33,7 +33,12 @@ func fuzz(f *testing.F, format string, seeds ...string) {
 			return
 		}
 		w := trace.NewJSONLWriter(io.Discard)
+		seen := map[string]bool{}
 		for i, j := range log.Jobs {
+			for _, parent := range j.After {
+				require.True(t, seen[parent], "%s waits for %s", j.ID, parent)
+			}
+			seen[j.ID] = true
 			require.Positive(t, j.Runtime)
 			require.Positive(t, j.Line)
 			require.GreaterOrEqual(t, j.Tasks, 1)
@@ -118,7 +123,23 @@ func FuzzHedgeCSV(f *testing.F) {
 
 func FuzzHedgeJSONL(f *testing.F) {
 	fuzz(f, trace.HedgeJSONL, excerpt(f, "golden/philly.csv.jsonl"),
-		`{"id":"a","submit_s":1e-9,"runtime_s":1,"tasks":1,"task_runtimes_s":[1]}`, `{"id":{"id":[`)
+		`{"id":"a","submit_s":1e-9,"runtime_s":1,"tasks":1,"task_runtimes_s":[1]}`, `{"id":{"id":[`,
+		`{"id":"a","submit_s":0,"runtime_s":1,"tasks":1}`+"\n"+
+			`{"id":"b","submit_s":0,"runtime_s":1,"tasks":1,"after":["a"],"of":"x"}`)
+}
+
+func FuzzAlibaba2018(f *testing.F) {
+	fuzz(f, trace.Alibaba2018, excerpt(f, "alibaba2018.csv"), stageCSV+circleCSV, stageCSV+"M1,1,a,Terminated,1,1\nM1,1,b")
+}
+
+func FuzzAlibaba2017(f *testing.F) { fuzz(f, trace.Alibaba2017, excerpt(f, "alibaba2017.csv")) }
+
+func FuzzSparkTPCH(f *testing.F) {
+	fuzz(f, trace.SparkTPCH, excerpt(f, "tpch.jsonl"), `{"query":1,"size":"2g","edges":[[0,0]],"stages":{"0":{}}}`)
+}
+
+func FuzzWfFormat(f *testing.F) {
+	fuzz(f, trace.WfFormat, excerpt(f, "wfinstances.jsonl"), `{"name":"a"}`)
 }
 
 func FuzzRecognised(f *testing.F) {

@@ -30,9 +30,14 @@ func TestExcerptsOfRealLogs(t *testing.T) {
 		"pigeon.tr":        {format: trace.Eagle},
 		"google2011_jobs.csv.gz": {format: trace.GoogleJobs,
 			skipped: map[string]int{"submitted before the recording": 2, "no end": 1, "zero runtime": 1}},
-		"mustang.csv":    {format: trace.Simple},
-		"philly.csv":     {format: trace.JobList},
-		"bluewaters.csv": {format: trace.JobList},
+		"mustang.csv":     {format: trace.Simple},
+		"philly.csv":      {format: trace.JobList},
+		"bluewaters.csv":  {format: trace.JobList},
+		"alibaba2018.csv": {format: trace.Alibaba2018, skipped: map[string]int{"a stage that has not ended": 1}},
+		"alibaba2017.csv": {format: trace.Alibaba2017,
+			skipped: map[string]int{"submitted before the recording": 2}},
+		"tpch.jsonl":        {format: trace.SparkTPCH},
+		"wfinstances.jsonl": {format: trace.WfFormat},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log, err := trace.ReadAll(filepath.Join("testdata", name), nil)

@@ -19,6 +19,8 @@ const (
 	colDeadline     = "deadline_s"
 	colOutcome      = "outcome"
 	colTaskRuntimes = "task_runtimes_s"
+	colAfter        = "after" // JSONL alone
+	colOf           = "of"
 	demandPrefix    = "demand."
 	attrPrefix      = "attr."
 )

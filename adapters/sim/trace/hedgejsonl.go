@@ -34,6 +34,8 @@ type jsonJob struct {
 	Requested    jsontext.Value            `json:"requested_s"`
 	Deadline     jsontext.Value            `json:"deadline_s"`
 	Outcome      string                    `json:"outcome"`
+	After        []jsontext.Value          `json:"after"`
+	Of           jsontext.Value            `json:"of"`
 	TaskRuntimes []jsontext.Value          `json:"task_runtimes_s"`
 	Demand       map[string]jsontext.Value `json:"demand"`
 	Attributes   map[string]jsontext.Value `json:"attributes"`
@@ -68,6 +70,9 @@ func (p *hedgeJSONL) next(job *Job) (string, error) {
 	if job.ID, ok = named(j.ID); !ok {
 		return "", p.bad(colID, kind(j.ID), "a string or a number")
 	}
+	if err := p.stage(job, &j); err != nil {
+		return "", err
+	}
 	if err := p.newID(colID, job.ID, quote(job.ID), &p.ids); err != nil {
 		return "", err
 	}
@@ -101,7 +106,7 @@ func jsonReason(path string) string {
 	member, _, _ := strings.Cut(path, ".")
 	switch member {
 	case colID, colSubmit, colRuntime, colTasks, colWait, colRequested, colDeadline, colOutcome, colTaskRuntimes,
-		"demand", "attributes":
+		"demand", "attributes", colAfter, colOf:
 		return "wrong " + member
 	}
 	return "wrong JSON"
@@ -122,6 +127,27 @@ func (p *hedgeJSONL) attributes(job *Job, j *jsonJob) error {
 			job.Attributes = make(map[string]string, len(j.Attributes))
 		}
 		job.Attributes[name] = text
+	}
+	return nil
+}
+
+// stage fills in what the job waits for, which stands before it, and what it is a stage of.
+func (p *hedgeJSONL) stage(job *Job, j *jsonJob) error {
+	var ok bool
+	if job.Of, ok = named(j.Of); !ok {
+		return p.bad(colOf, kind(j.Of), "a string or a number")
+	}
+	for i, raw := range j.After {
+		parent, ok := named(raw)
+		switch {
+		case !ok || parent == "":
+			return p.bad(colAfter, found(raw), "the ids of jobs")
+		case !p.ids.has(parent):
+			return p.bad(colAfter, quote(parent), "the id of a job that stands before this one").because(unknownParent)
+		case slices.Contains(job.After[:i], parent):
+			return p.bad(colAfter, quote(parent)+" twice", "each job once")
+		}
+		job.After = append(job.After, parent)
 	}
 	return nil
 }

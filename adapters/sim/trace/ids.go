@@ -28,6 +28,15 @@ func (s *idSet) add(id string) bool {
 	return true
 }
 
+// has reports whether id was added.
+func (s *idSet) has(id string) bool {
+	if n, ok := integer(id); ok && n >= 0 && (id[0] != '0' || len(id) == 1) {
+		return s.pages[uint64(n)>>6]&(uint64(1)<<(uint64(n)&63)) != 0
+	}
+	_, seen := s.others[id]
+	return seen
+}
+
 // newID is the error of an id that has been seen before, or of none; found is what the log says there, quoted.
 func (l *lines) newID(field, id, found string, ids *idSet) error {
 	switch {

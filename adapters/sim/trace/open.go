@@ -24,11 +24,17 @@ const (
 	JobList    = "joblist"
 	HedgeCSV   = "hedge-csv"
 	HedgeJSONL = "hedge-jsonl"
+	// Those of jobs with stages.
+	Alibaba2017 = "alibaba-2017"
+	Alibaba2018 = "alibaba-2018"
+	SparkTPCH   = "spark-tpch"
+	WfFormat    = "wfformat"
 )
 
 // Formats returns the names of the formats that can be read.
 func Formats() []string {
-	return []string{SWF, Eagle, GoogleJobs, Simple, JobList, HedgeCSV, HedgeJSONL}
+	return []string{SWF, Eagle, GoogleJobs, Simple, JobList, HedgeCSV, HedgeJSONL, Alibaba2017, Alibaba2018,
+		SparkTPCH, WfFormat}
 }
 
 // Options say what Open cannot or should not find out itself.
@@ -57,7 +63,8 @@ type Header struct {
 
 // Stream is a log being read. It is a Reader, not safe for concurrent use.
 //
-// Every job that it returns has an id of its own, a positive runtime and at least one task.
+// Every job that it returns has an id of its own, a positive runtime and at least one task, and comes after those that
+// its After names.
 // After an error it returns that error for ever.
 type Stream struct {
 	name, format string
@@ -258,6 +265,14 @@ func newParser(format string, l lines, meta *lines) (parser, error) {
 		return newJobList(l)
 	case HedgeJSONL:
 		return newHedgeJSONL(l), nil
+	case Alibaba2017:
+		return newAlibaba2017(l)
+	case Alibaba2018:
+		return newAlibaba2018(l)
+	case SparkTPCH:
+		return newSparkTPCH(l), nil
+	case WfFormat:
+		return newWfFormat(l), nil
 	case HedgeCSV:
 		return newHedgeCSV(l)
 	}

@@ -43,8 +43,6 @@ func byName(name string) string {
 		return SWF
 	case ".tr":
 		return Eagle
-	case ".jsonl", ".ndjson":
-		return HedgeJSONL
 	}
 	return ""
 }
@@ -64,7 +62,7 @@ func byContent(start []byte) string {
 		case line[0] == ';':
 			return SWF
 		case line[0] == '{':
-			return HedgeJSONL
+			return byMembers(line)
 		case bytes.IndexByte(line, ',') >= 0:
 			if format := byNames(line); format != "" {
 				return format
@@ -83,6 +81,17 @@ func byContent(start []byte) string {
 }
 
 // byNames recognises a table by the names of its columns.
+// byMembers tells the formats of a JSON object a line apart.
+func byMembers(line []byte) string {
+	switch {
+	case bytes.Contains(line, []byte(`"first_wave"`)):
+		return SparkTPCH
+	case bytes.Contains(line, []byte(`"workflow":{"specification"`)):
+		return WfFormat
+	}
+	return HedgeJSONL
+}
+
 func byNames(line []byte) string {
 	names, _ := split(nil, bytes.Clone(line), maxColumns) // split unquotes in place
 	has := func(wanted ...string) bool {
@@ -100,6 +109,10 @@ func byNames(line []byte) string {
 		return Simple
 	case has("interval", "run_time", "new_status"):
 		return JobList
+	case has("task_create_time", "number_of_instances"):
+		return Alibaba2017
+	case has("task_name", "job_name", "instances"):
+		return Alibaba2018
 	case has(colID, colSubmit, colRuntime):
 		return HedgeCSV
 	}

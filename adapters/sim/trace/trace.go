@@ -29,13 +29,26 @@
 //   - joblist, the lists of Philly and Blue Waters (u_id, user, gpu_num, cpu_num, node_num, interval, run_time,
 //     wall_time, new_status). The intervals add up to the submission. Tasks is the larger of GPUs and nodes: one task
 //     a GPU, or one a node; Demand is what one of them holds. Jobs of no GPU, node and CPU are skipped.
-//   - hedge-csv and hedge-jsonl, hedge's own, which carry everything that is in a Job.
+//   - alibaba-2018, the batch tasks of Alibaba's trace, those of a job together. A task is a stage of as many tasks as
+//     it has instances; R4_2_3 is stage 4, which waits for 2 and 3. All stages are submitted when the first started.
+//     Jobs of which a stage has not ended are skipped. Attribute: kind (R).
+//   - alibaba-2017, the same of an earlier trace, whose stages wait for none.
+//   - spark-tpch, a query a line with the durations of its tasks by stage, as Decima's simulator has them. Submissions
+//     are not known, and 0. Attributes: name (q1), logical_name (q1/0), size.
+//   - wfformat, WfCommons' documents, a workflow a line. A stage is the tasks of one type and depth. Submissions are 0.
+//     Attributes: name, logical_name, executable (the type).
+//   - hedge-csv and hedge-jsonl, hedge's own. JSONL carries everything that is in a Job, CSV all but stages.
+//
+// Of a job with stages that are named twice, wait for one that is not there or for each other in a circle, all stages
+// are left out, as one bad record. A stage that takes no time is taken out: what waits for it waits for what it waits
+// for.
 //
 // Hedge's CSV has a header. Columns id, submit_s, runtime_s and tasks must be there; wait_s, requested_s, deadline_s,
 // outcome (finished, failed, killed), task_runtimes_s (blank-separated), demand.NAME and attr.NAME may be. An empty
 // field is unknown, a quoted empty one is an empty text; a quoted field ends on its own line. Hedge's JSONL has an
 // object a line with the members id, submit_s, runtime_s, tasks, wait_s, requested_s, deadline_s, outcome,
-// task_runtimes_s (array), demand (object of numbers) and attributes (object of strings). An id or attribute may be a
+// task_runtimes_s (array), demand (object of numbers), attributes (object of strings), after (array of ids of jobs
+// that stand before this one) and of. An id or attribute may be a
 // number, which stands for its text; null is as if the member were not there.
 //
 // Deadline_s is relative: seconds since the job's own submission, not since the log's origin, and at least the
@@ -91,6 +104,10 @@ type Job struct {
 	Attributes map[string]string
 	// Outcome says how it ended.
 	Outcome Outcome
+	// After are the ids of the jobs that must have ended before this one starts; they stand before it in the log. Of is
+	// the id that the stages of one job have in common. A stage has the submission, and the Deadline, of the whole job.
+	After []string
+	Of    string
 }
 
 // Reader streams a log in file order.

@@ -159,6 +159,9 @@ func (c *CSVWriter) spill() error {
 
 // fits checks what only CSV cannot carry.
 func (c *CSVWriter) fits(job *Job) error {
+	if len(job.After) > 0 || job.Of != "" {
+		return refuse(job, "after, of", "some", "none: stages are for JSONL")
+	}
 	if strings.Contains(job.ID, "\n") {
 		return refuse(job, "id", "a line break", "none")
 	}
@@ -230,6 +233,15 @@ func (c *JSONLWriter) Write(job *Job) error {
 	}
 	if job.Outcome != Unknown {
 		b = appendJSON(append(b, `,"outcome":`...), string(job.Outcome))
+	}
+	for i, parent := range job.After {
+		b = appendJSON(append(b, next(i, `,"after":[`)...), parent)
+	}
+	if len(job.After) > 0 {
+		b = append(b, ']')
+	}
+	if job.Of != "" {
+		b = appendJSON(append(b, `,"of":`...), job.Of)
 	}
 	for i, d := range job.TaskRuntimes {
 		b = append(b, next(i, `,"task_runtimes_s":[`)...)
@@ -322,6 +334,11 @@ func (c *checker) job(job *Job) error {
 	if err := texts(job); err != nil {
 		return err
 	}
+	for i, parent := range job.After {
+		if !c.ids.has(parent) || slices.Contains(job.After[:i], parent) {
+			return refuse(job, "after", quote(parent), "ids that are written before, each once")
+		}
+	}
 	if !c.ids.add(job.ID) {
 		return refuse(job, "id", quote(job.ID), "an id not written before")
 	}
@@ -333,6 +350,9 @@ func (c *checker) job(job *Job) error {
 func texts(job *Job) error {
 	if job.ID == "" || !utf8.ValidString(job.ID) {
 		return refuse(job, "id", quote(job.ID), "a text in UTF-8")
+	}
+	if !utf8.ValidString(job.Of) {
+		return refuse(job, "of", quote(job.Of), "a text in UTF-8")
 	}
 	for _, k := range slices.Sorted(maps.Keys(job.Demand)) {
 		if v := job.Demand[k]; !(v >= 0 && v <= maxDemand) {

@@ -99,12 +99,13 @@ func (b *builder) simJob(d *draft) (sim.Job, error) {
 	j := sim.Job{
 		Job: sched.Job{
 			ID: d.job.ID, Tasks: d.nodes, Attributes: attributes(d.job), Submitted: sim.Epoch().Add(d.arrive),
+			After: d.job.After, Of: d.job.Of,
 			Requested: d.requested(),
 		},
 		Arrive: d.arrive, Work: sim.Runtime(d.runtime),
 	}
 	if !d.slo {
-		u, err := utility.LinearDecay(b.spec.BEValue, b.beHorizon())
+		u, err := utility.LinearDecay(b.spec.BEValue, beHorizon(b.span))
 		if err != nil {
 			return sim.Job{}, fmt.Errorf("workload: job %q: %w", j.ID, err)
 		}
@@ -129,7 +130,7 @@ func (b *builder) simJob(d *draft) (sim.Job, error) {
 
 // beHorizon is when a best-effort job's utility reaches zero: long after a
 // run ends, so that late jobs are still worth running.
-func (b *builder) beHorizon() time.Duration { return max(24*time.Hour, 20*b.span) }
+func beHorizon(span time.Duration) time.Duration { return max(24*time.Hour, 20*span) }
 
 // prefer makes the job prefer a random PreferShare of the racks, at least one.
 func (b *builder) prefer(j *sim.Job) {

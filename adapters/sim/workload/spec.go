@@ -18,15 +18,17 @@ const (
 	Window Kind = "window"
 	E2E    Kind = "e2e"
 	Replay Kind = "replay"
+	// DAG takes whole jobs of stages.
+	DAG Kind = "dag"
 )
 
 // ParseKind reads a Kind's name.
 func ParseKind(s string) (Kind, error) {
 	switch k := Kind(s); k {
-	case Window, E2E, Replay:
+	case Window, E2E, Replay, DAG:
 		return k, nil
 	}
-	return "", &SpecError{Field: "Kind", Value: s, Want: "window, e2e or replay"}
+	return "", &SpecError{Field: "Kind", Value: s, Want: "window, e2e, replay or dag"}
 }
 
 // Errors that a caller may branch on.
@@ -88,7 +90,7 @@ type Spec struct {
 	// of the latest possible start and that start. Replay then begins at the log's first job; E2E ignores it.
 	StartHour float64
 	// Slack is the set an SLO job's deadline is drawn from: per cent of its
-	// actual runtime beyond it. Empty is 20, 40, 60, 80 (3Sigma, section 5).
+	// actual runtime, of a job of stages that of its longest path, beyond it. Empty is 20, 40, 60, 80 (3Sigma, section 5).
 	Slack []float64
 	// SLOShare is the share of jobs, and of machine-time, that gets deadlines.
 	SLOShare float64

@@ -18,7 +18,7 @@ func (b *builder) history(start time.Duration) []Sample {
 	if b.spec.NoTrain {
 		return nil
 	}
-	jobs, end := b.jobs, start
+	jobs, end := b.past, start
 	if len(b.train) > 0 {
 		jobs = b.train
 		end = daysAfter(jobs, start)

@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -30,7 +31,7 @@ func (b *builder) window() (*Workload, error) {
 			b.skipped[why]++
 			continue
 		}
-		d := draft{job: j, nodes: b.nodesOf(j.Tasks), runtime: j.Runtime, arrive: j.Submit - start}
+		d := draft{job: j, nodes: b.nodesOf(j.Tasks), runtime: j.Runtime, arrive: j.Submit - start, whole: b.wholes[j.ID]}
 		drafts = append(drafts, d)
 		work += d.work()
 		end = j.Submit
@@ -80,7 +81,8 @@ func (b *builder) windowStart() (int, error) {
 	for latest > 0 && total < b.target() {
 		latest--
 		j := &b.jobs[usable[latest]]
-		total += float64(float64(b.nodesOf(j.Tasks)) * j.Runtime.Seconds())
+		d := draft{nodes: b.nodesOf(j.Tasks), runtime: j.Runtime, whole: b.wholes[j.ID]}
+		total += d.work()
 	}
 	lo, hi := min(len(usable)*2/5, latest/2), min(len(usable)*3/5, latest)
 	return usable[lo+b.rng.IntN(hi-lo+1)], nil
@@ -133,18 +135,26 @@ func (b *builder) replay() (*Workload, error) {
 		start = at
 	}
 	var drafts []draft
+	out := map[string]bool{} // jobs that are left out
 	for i := range b.jobs {
 		j := &b.jobs[i]
 		if j.Submit < start || b.span > 0 && j.Submit >= start+b.span {
+			out[j.ID] = true
 			continue
 		}
 		nodes := b.nodesOf(j.Tasks)
+		why := ""
 		switch {
 		case j.Runtime <= 0:
-			b.skipped[SkippedNoRuntime]++
-			continue
+			why = SkippedNoRuntime
 		case nodes > b.spec.Nodes:
-			b.skipped[SkippedTooWide]++
+			why = SkippedTooWide
+		case slices.ContainsFunc(j.After, func(parent string) bool { return out[parent] }):
+			why = SkippedParent
+		}
+		if why != "" {
+			b.skipped[why]++
+			out[j.ID] = true
 			continue
 		}
 		drafts = append(drafts, draft{job: j, nodes: nodes, runtime: j.Runtime, arrive: j.Submit - start,

@@ -2,10 +2,14 @@
 // arrivals, deadlines, utilities and preferences, and the history the
 // predictor has seen before the first of them (3Sigma, section 5).
 //
-// [Build] makes three kinds. [Window] takes a stretch of the log, keeps the
+// [Build] makes four kinds. [Window] takes a stretch of the log, keeps the
 // runtimes and stretches or compresses the arrivals until the offered load is
 // met, as 3Sigma does with HedgeFund and Mustang. [E2E] fits job classes on the log
-// and draws new jobs from them, as 3Sigma does with Google. [Replay] changes nothing.
+// and draws new jobs from them, as 3Sigma does with Google. [Replay] changes nothing. [DAG] is Window for jobs of
+// stages: it takes them whole, and their deadlines are those of whole jobs. Of a log without stages it makes such jobs,
+// as SLearn does with Google (section 6): the next 2 to 5 jobs of one user and name are a chain of stages. Of a log
+// whose jobs are all submitted at once, as where the log knows no submissions, it draws jobs with replacement and has
+// them arrive at random, half of them before the simulation, as history.
 //
 // The same jobs and Spec give the same Workload. Seeds vary which jobs get
 // deadlines, their slacks and preferred racks, the window's position where
@@ -36,6 +40,7 @@ const (
 	SkippedTooLong   = "longer than the span"
 	SkippedTooBig    = "larger than one job's share of the work"
 	SkippedTrimmed   = "left out to meet the load"
+	SkippedParent    = "waits for a job that is left out"
 )
 
 // Workload is what a simulation runs. It is not modified after Build.
@@ -43,8 +48,10 @@ type Workload struct {
 	// Spec is what it was built from.
 	Spec Spec
 	// Jobs are in order of arrival, ties by ID. Tasks counts nodes: each task holds
-	// a whole one.
+	// a whole one. Each stage of a job is one.
 	Jobs []sim.Job
+	// From is, in a DAG workload, what each of Jobs is made of, with its tasks in the log's unit. It is nil in others.
+	From []trace.Job
 	// Train is the history, in order of completion, ties by ID.
 	Train []Sample
 	// Span is the length of time over which Load is offered.
@@ -60,7 +67,8 @@ type Workload struct {
 	MachineHours float64
 	// Tasks is the sum of the jobs' tasks in the log's unit, before TasksPerNode.
 	Tasks int
-	// SLOJobs is the number of jobs with a deadline.
+	// Whole is the number of jobs, SLOJobs of those with a deadline. In a DAG workload the stages of a job count once.
+	Whole   int
 	SLOJobs int
 }
 
@@ -71,6 +79,8 @@ type Sample struct {
 	Job predict.Job
 	// Runtime in seconds.
 	Runtime float64
+	// Used is what else it has shown, of a workload of shared machines.
+	Used []predict.Used
 	// Done is when it completed, since the start of the simulation: at most 0.
 	Done time.Duration
 }
@@ -92,9 +102,15 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
+	if staged := slices.IndexFunc(sorted, func(j trace.Job) bool { return len(j.After) > 0 }); staged >= 0 &&
+		(spec.Kind == Window || spec.Kind == E2E) {
+		return nil, &SpecError{Field: "Kind", Value: spec.Kind,
+			Want: fmt.Sprintf("dag or replay, as job %q waits for another", sorted[staged].ID)}
+	}
 	b := builder{
 		spec:    spec,
 		jobs:    sorted,
+		past:    sorted,
 		train:   train,
 		span:    hours(spec.Hours),
 		rng:     rand.New(rand.NewPCG(uint64(spec.Seed), 0x3519a)),
@@ -105,6 +121,8 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 		return b.e2e()
 	case Replay:
 		return b.replay()
+	case DAG:
+		return b.dag()
 	default:
 		return b.window()
 	}
@@ -114,7 +132,7 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 func (w *Workload) TrainPredictor(p predict.Predictor) error {
 	for i := range w.Train {
 		s := &w.Train[i]
-		if err := p.Observe(predict.Observation{Job: s.Job, Runtime: s.Runtime}); err != nil {
+		if err := p.Observe(predict.Observation{Job: s.Job, Runtime: s.Runtime, Used: s.Used}); err != nil {
 			return fmt.Errorf("workload: train on job %q: %w", s.Job.ID, err)
 		}
 	}
@@ -126,6 +144,12 @@ func inOrder(jobs []trace.Job) ([]trace.Job, error) {
 	seen := make(map[string]struct{}, len(jobs))
 	for i := range jobs {
 		j := &jobs[i]
+		for _, parent := range j.After {
+			if _, known := seen[parent]; !known {
+				return nil, &JobError{Job: j.ID, Line: j.Line, Field: "after",
+					Problem: fmt.Sprintf("names %q, which is not the id of a job before it", parent)}
+			}
+		}
 		if _, dup := seen[j.ID]; dup {
 			return nil, &JobError{Job: j.ID, Line: j.Line, Field: "id", Problem: "is used twice"}
 		}
@@ -153,10 +177,28 @@ type draft struct {
 	runtime time.Duration
 	arrive  time.Duration
 	slo     bool
+	whole   *whole // of a job of stages; runtime is then that of its longest path
 }
 
 // work is machine-time in node-seconds.
-func (d *draft) work() float64 { return float64(float64(d.nodes) * d.runtime.Seconds()) }
+func (d *draft) work() float64 {
+	if d.whole != nil {
+		return d.whole.work
+	}
+	return float64(float64(d.nodes) * d.runtime.Seconds())
+}
+
+// tasks is their number in the log's unit.
+func (d *draft) tasks() int {
+	if d.whole == nil {
+		return d.job.Tasks
+	}
+	sum := 0
+	for i := range d.whole.stages {
+		sum += d.whole.stages[i].Tasks
+	}
+	return sum
+}
 
 // requested is the time that the log's user asked for, scaled as the runtime was; 0 if unknown.
 func (d *draft) requested() time.Duration {
@@ -168,8 +210,10 @@ func (d *draft) requested() time.Duration {
 
 type builder struct {
 	spec    Spec
-	jobs    []trace.Job // by submission
-	train   []trace.Job // Spec.Train, by submission
+	jobs    []trace.Job       // by submission
+	past    []trace.Job       // what history is made of
+	wholes  map[string]*whole // in a DAG workload, what each of jobs stands for
+	train   []trace.Job       // Spec.Train, by submission
 	span    time.Duration
 	rng     *rand.Rand
 	skipped map[string]int
@@ -187,6 +231,9 @@ func (b *builder) nodesOf(tasks int) int {
 
 // refuse says why j cannot be in a Window or E2E workload; empty if it can.
 func (b *builder) refuse(j *trace.Job) string {
+	if w := b.wholes[j.ID]; w != nil {
+		return b.refuseWhole(w)
+	}
 	nodes := b.nodesOf(j.Tasks)
 	switch {
 	case j.Outcome == trace.Failed:
@@ -217,14 +264,18 @@ func (b *builder) finish(drafts []draft, traceSpan time.Duration) (*Workload, er
 	var work float64
 	for i := range drafts {
 		d := &drafts[i]
-		j, err := b.simJob(d)
+		jobs, err := b.simJobs(d)
 		if err != nil {
 			return nil, err
 		}
-		w.Jobs = append(w.Jobs, j)
-		w.Tasks += d.job.Tasks
+		w.Jobs = append(w.Jobs, jobs...)
+		if d.whole != nil {
+			w.From = append(w.From, d.whole.stages...)
+		}
+		w.Whole++
+		w.Tasks += d.tasks()
 		work += d.work()
-		if j.Deadline > 0 {
+		if d.slo {
 			w.SLOJobs++
 		}
 	}

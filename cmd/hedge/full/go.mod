@@ -37,6 +37,7 @@ require (
 	github.com/google/gnostic-models v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/hedgesched/hedge/adapters/kubernetes v0.1.0 // indirect
+	github.com/hedgesched/hedge/adapters/live v0.1.0 // indirect
 	github.com/hedgesched/hedge/solver/milp/highs v0.1.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/josharian/intern v1.0.0 // indirect

@@ -1,5 +1,6 @@
 // Package sample holds the log that is read when none is given: the jobs of the
-// first 19 hours of Google's 2011 trace, built in. README.md says where it is from.
+// first 19 hours of Google's 2011 trace, built in. It also holds samples of what tasks use. README.md says where they
+// are from.
 package sample
 
 import (
@@ -27,4 +28,27 @@ func Open() (trace.Reader, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+//go:embed google2019_usage.csv.gz
+var usage2019 []byte
+
+//go:embed google2011_usage.csv.gz
+var usage2011 []byte
+
+// Usage reads the samples of what tasks use: how much of their requests, in 520 rows of Google's traces of 2019, and
+// how it changes over time, in 41 days of jobs of 2011.
+func Usage() ([]*trace.UsageLog, error) {
+	var logs []*trace.UsageLog
+	for _, of := range []struct {
+		content []byte
+		name    string
+	}{{usage2019, "google2019_usage (built in)"}, {usage2011, "google2011_usage (built in)"}} {
+		log, err := trace.CollectUsage(bytes.NewReader(of.content), of.name, &trace.Options{Strict: true})
+		if err != nil {
+			return nil, err
+		}
+		logs = append(logs, log)
+	}
+	return logs, nil
 }

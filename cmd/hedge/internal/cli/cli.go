@@ -97,7 +97,7 @@ this is all it takes to see a result:
 	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newCompare(s), newSimulate(s), newPredict(s), newTrace(s), newSolve(s), newReplay(s), newResults(s),
-		newBench(s), newSolver(s), newWhy(s), newWhen(s), newWhatIf(s), newShadow(s))
+		newBench(s), newSolver(s), newWhy(s), newWhen(s), newWhatIf(s), newShadow(s), newAgent(s), newDispatch(s))
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {

@@ -62,6 +62,7 @@ func (f *simulation) checkReport(cmd *cobra.Command) error {
 func newCompare(s *Host) *cobra.Command {
 	var f simulation
 	var tasks taskFlags
+	var shared sharedFlags
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Simulate several policies on one workload and show them side by side",
@@ -71,14 +72,19 @@ jobs; those that predict have learnt from the log before the window and go on le
 
 The policies:
 ` + explained(s.Systems.List(), "window") + `
+For machines that tasks share, where CPU is shared in time and memory is not:
+` + explained(s.Systems.List(), workloadShared) + `
 With --workload tasks every task is placed by itself, by systems made of messages:
 ` + explained(s.Systems.List(), workloadTasks) + `
+With --workload shared many tasks share a machine's CPU and memory, and use less or more than they request:
+` + explained(s.Systems.List(), workloadShared) + `
 The same flags and seeds give the same numbers on any machine, but for measured times.`,
 		Example: `  hedge compare
   hedge compare --policies all --seeds 1,2,3 --report out/
   hedge compare --trace google2011_finished_jobs.tr.gz --nodes 256 --racks 8 --load 1.4 --hours 5
   hedge compare --trace log.swf.gz --workload e2e --slack 20 --json
   hedge compare --trace log.swf.gz --workload replay --policies fifo --nodes 100 --cycle 0s --log logs/
+  hedge compare --workload shared --policies dist,point,request --nodes 700 --assignments 10
   hedge compare --workload tasks --policies eagle,hawk --rules published --trace yahoo.tr --nodes 4000`,
 		Args:    noArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return seedIntoSeeds(cmd, &f.workloadFlags) },
@@ -89,12 +95,17 @@ The same flags and seeds give the same numbers on any machine, but for measured 
 			if f.spec.Workload == workloadTasks {
 				return compareTasks(cmd, s, &f, &tasks)
 			}
+			if f.spec.Workload == workloadShared {
+				return compareShared(cmd, s, &f, &shared)
+			}
 			return f.run(cmd, s, func(d *experiment.Document) any { return d })
 		},
 	}
 	f.add(cmd, s)
 	fs := cmd.Flags()
 	tasks.add(fs)
+	shared.add(fs)
+	fs.Lookup("workload").Usage = "window, e2e, replay, dag, tasks or shared"
 	fs.StringVar(&f.policies, "policies", defaultPolicies, "policies to compare, or all")
 	fs.StringVar(&f.seeds, "seeds", "1", "seeds, one simulation of every policy each")
 	fs.Int64("seed", 1, "short for --seeds with one seed")

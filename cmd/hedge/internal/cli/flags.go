@@ -21,6 +21,7 @@ import (
 type workloadFlags struct {
 	spec                   experiment.Spec
 	slack, seeds, policies string
+	sizes                  sizes
 	flags                  *pflag.FlagSet
 	systems                *systems.Set
 }
@@ -36,7 +37,8 @@ func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	fs.StringVar(&s.Trace, "trace", "", "log to use, - for stdin (default: the built-in sample)")
 	fs.StringVar(&s.Format, "format", "", "log format (default: recognised): "+strings.Join(experiment.Formats(), ", "))
 	addReading(fs, &s.Strict, &s.MaxBad)
-	fs.IntVar(&s.Nodes, "nodes", 256, "nodes of the cluster")
+	s.Nodes, f.sizes.first = 256, &s.Nodes
+	fs.Var(&f.sizes, "nodes", "nodes of the cluster")
 	fs.IntVar(&s.Racks, "racks", defaultRacks, "racks the nodes are spread over, at most one a node")
 	fs.IntVar(&s.TasksPerNode, "tasks-per-node", 1, "tasks one node can hold")
 	fs.Float64Var(&s.Load, "load", 1.4, "offered machine time over capacity")
@@ -49,7 +51,7 @@ func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	fs.Float64Var(&s.PreferSlowdown, "prefer-slowdown", 1.5, "how much longer it runs elsewhere")
 	fs.StringVar(&s.Train, "train", "", "what the predictor has seen before: a file, or a share of the log before the "+
 		"window (default: all of it)")
-	fs.StringVar(&s.Workload, "workload", "window", "window, e2e or replay")
+	fs.StringVar(&s.Workload, "workload", "window", "window, e2e, replay or dag")
 	fs.Float64Var(&s.JobsPerHour, "jobs-per-hour", 0,
 		"arrival rate at the given load, for --workload e2e, which it implies (default: follows from the load)")
 	fs.StringVar(&s.Engine, "engine", "native", "solving engine; see hedge solve --engines")
@@ -144,9 +146,12 @@ func checkFormat(trace, format string) error {
 func (f *workloadFlags) check() error {
 	s := &f.spec
 	rate := f.flags.Changed("jobs-per-hour")
-	kinds := "window, e2e or replay"
+	kinds := "window, e2e, replay or dag"
 	if f.flags.Lookup("short-share") != nil {
-		kinds = "window, e2e, replay or tasks"
+		kinds = "window, e2e, replay, dag or tasks"
+	}
+	if f.flags.Lookup("fill") != nil {
+		kinds = "window, e2e, replay, dag, tasks or shared"
 	}
 	ranges := []struct {
 		flag     string
@@ -172,13 +177,20 @@ func (f *workloadFlags) check() error {
 		{"--budget", s.Budget, s.Budget > 0 && s.Budget <= 1, "above 0, at most 1"},
 		{"--work", s.Work, s.Work >= 1, "at least 1"},
 	}
+	if len(f.sizes.all) > 1 && s.Workload != workloadShared {
+		return fmt.Errorf("--nodes: found %s with --workload %s, expected one number", f.sizes.String(), s.Workload)
+	}
 	for _, r := range ranges {
 		if !r.ok {
 			return fmt.Errorf("%s: found %v, expected %s", r.flag, r.v, r.expected)
 		}
 	}
 	switch s.Workload {
-	case "window", "e2e", "replay":
+	case "window", "e2e", "replay", "dag":
+	case workloadShared:
+		if f.flags.Lookup("fill") == nil {
+			return fmt.Errorf("--workload: found %q, expected %s", s.Workload, kinds)
+		}
 	default:
 		return fmt.Errorf("--workload: found %q, expected %s", s.Workload, kinds)
 	}

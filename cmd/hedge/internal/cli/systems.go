@@ -9,8 +9,21 @@ import (
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
-// suits tells whether a system schedules what a workload has: tasks one by one, or gangs.
+// The workloads that need systems made for them.
+const (
+	workloadDAG    = "dag"    // of jobs with stages; systems of gangs run it, too
+	workloadShared = "shared" // on machines that tasks share
+)
+
+// suits tells whether a system schedules what a workload has: tasks one by one, or gangs, or stages, on machines that
+// they share or have to themselves.
 func suits(s *systems.System, workload string) bool {
+	switch {
+	case s.Shares || workload == workloadShared:
+		return s.Shares && workload == workloadShared
+	case s.Stages:
+		return workload == workloadDAG || s.Agents == nil && workload == "replay"
+	}
 	return (s.Agents != nil) == (workload == workloadTasks)
 }
 
@@ -37,8 +50,16 @@ func chooseOne(set *systems.Set, name, workload string) (systems.System, error) 
 }
 
 func unsuited(s *systems.System, workload string) error {
+	if s.Stages {
+		return fmt.Errorf("found %q with --workload %s, expected --workload %s: it is for jobs with stages", s.Name, workload,
+			workloadDAG)
+	}
 	if s.Agents != nil {
 		return fmt.Errorf("found %q with --workload %s, expected --workload tasks: it places tasks one by one",
+			s.Name, workload)
+	}
+	if s.Shares {
+		return fmt.Errorf("found %q with --workload %s, expected --workload shared: it is for machines that tasks share",
 			s.Name, workload)
 	}
 	return fmt.Errorf("found %q with --workload %s, expected another workload: it plans for gangs", s.Name, workload)

@@ -67,7 +67,7 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 	t.gs.add(own)
 	t.pick.add(own)
 	fs.AddFlagSet(own)
-	fs.Lookup("workload").Usage = "window, e2e, replay or tasks"
+	fs.Lookup("workload").Usage = "window, e2e, replay, dag or tasks"
 }
 
 func taskFlagNames() []string {
@@ -89,6 +89,10 @@ func checkOthers(fs *pflag.FlagSet, workload string) error {
 		common := slices.Contains(commonFlagNames(), f.Name)
 		switch tasks := workload == workloadTasks; {
 		case err != nil:
+		case slices.Contains(sharedFlagNames(), f.Name) && workload != workloadShared:
+			err = fmt.Errorf("--%s: found with --workload %s, expected --workload %s", f.Name, workload, workloadShared)
+		case workload == workloadShared && !common && !slices.Contains(append(sharedFlagNames(), sharedAlso()...), f.Name):
+			err = fmt.Errorf("--%s: found with --workload %s, expected another workload", f.Name, workload)
 		case own && !tasks:
 			err = fmt.Errorf("--%s: found with --workload %s, expected --workload %s", f.Name, workload, workloadTasks)
 		case tasks && !own && !common:

@@ -38,6 +38,7 @@ type Workload struct {
 	Kind         string  `json:"kind"`
 	Jobs         int     `json:"jobs"`
 	SLOJobs      int     `json:"slo_jobs"`
+	Stages       int     `json:"stages,omitempty"` // of a workload of jobs of stages
 	Tasks        int     `json:"tasks"`
 	MachineHours float64 `json:"machine_hours"`
 	SpanS        float64 `json:"span_s"`
@@ -83,12 +84,20 @@ type Planning struct {
 // Run is one policy on one seed's workload.
 type Run struct {
 	sim.Metrics
+	// All are the jobs of a workload of stages, each counted once.
+	All *All `json:"all,omitempty"`
 	// StartEstimates are there if they were asked for.
 	StartEstimates *StartEstimates `json:"start_estimates,omitempty"`
 	// Jobs, Series and Picture are kept for charts only.
 	Jobs    []sim.JobRecord `json:"-"`
 	Series  sim.Series      `json:"-"`
 	Picture *Picture        `json:"-"`
+}
+
+// All is the completed jobs of a run.
+type All struct {
+	Jobs int        `json:"jobs"`
+	JCT  sim.Spread `json:"jct_s"`
 }
 
 // single is the document of hedge simulate.
@@ -112,10 +121,13 @@ func (m marshal) MarshalJSON() ([]byte, error) { return json.Marshal(single(m)) 
 
 func (s *Spec) workloadDocument(log, history *trace.Log, built []*workload.Workload) Workload {
 	w := built[0]
-	d := Workload{Trace: log.Name, Format: log.Format, Kind: string(w.Spec.Kind), Jobs: len(w.Jobs), SLOJobs: w.SLOJobs,
+	d := Workload{Trace: log.Name, Format: log.Format, Kind: string(w.Spec.Kind), Jobs: w.Whole, SLOJobs: w.SLOJobs,
 		Tasks: w.Tasks, MachineHours: w.MachineHours, SpanS: w.Span.Seconds(), TraceSpanS: w.TraceSpan.Seconds(),
 		Load: w.Load, Nodes: s.Nodes, Racks: s.Racks, TasksPerNode: s.TasksPerNode, Trained: len(w.Train),
 		Records: records.Of(log)}
+	if w.From != nil {
+		d.Stages = len(w.Jobs)
+	}
 	for reason, n := range w.Skipped {
 		d.Skipped[reason] += n
 	}
@@ -124,7 +136,7 @@ func (s *Spec) workloadDocument(log, history *trace.Log, built []*workload.Workl
 	}
 	d.IgnoredDemands, d.Reordered = demands(log), log.Reordered
 	for i, w := range built {
-		d.Seeds = append(d.Seeds, SeedWorkload{Seed: s.Seeds[i], Jobs: len(w.Jobs), SLOJobs: w.SLOJobs,
+		d.Seeds = append(d.Seeds, SeedWorkload{Seed: s.Seeds[i], Jobs: w.Whole, SLOJobs: w.SLOJobs,
 			MachineHours: w.MachineHours, Load: w.Load, Trained: len(w.Train)})
 	}
 	return d

@@ -19,6 +19,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/workload"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/record"
+	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/solver"
@@ -95,6 +96,9 @@ func Prepare(log *trace.Log, spec *Spec, known *engines.Set, set *systems.Set) (
 		return nil, err
 	}
 	for i := range e.systems {
+		if e.systems[i].Policy == nil {
+			continue
+		}
 		_, done, err := e.policy(&e.systems[i], 0, window, slot)
 		if err != nil {
 			return nil, err
@@ -111,7 +115,7 @@ func (e *Experiment) find(set *systems.Set) error {
 		if err != nil {
 			return err
 		}
-		if system.Policy == nil {
+		if _, staged := system.Agents.(slearn.Staged); system.Policy == nil && !staged {
 			return fmt.Errorf("%s has no policy: it places tasks one by one", name)
 		}
 		e.systems = append(e.systems, system)
@@ -273,6 +277,9 @@ func (e *Experiment) run(
 	ctx context.Context, of *systems.System, at int, window, slot time.Duration, step func(done, total int),
 ) (run *Run, err error) {
 	s, t := &e.spec, e.seeds[at]
+	if scheme, staged := of.Agents.(slearn.Staged); staged {
+		return e.runStages(of.Name, scheme, at, step)
+	}
 	policy, done, err := e.policy(of, s.Seeds[at], window, slot)
 	if err != nil {
 		return nil, err
@@ -325,6 +332,9 @@ func (e *Experiment) run(
 	}
 	run = &Run{Metrics: result.Metrics}
 	run.Policy = of.Name
+	if s.Workload == string(workload.DAG) {
+		run.All = &All{Jobs: result.Metrics.SLO.Completed + result.Metrics.BE.Completed, JCT: result.Metrics.JCT}
+	}
 	if watch != nil {
 		if watch.err != nil {
 			return nil, watch.err

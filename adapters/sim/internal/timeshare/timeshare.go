@@ -1,0 +1,494 @@
+// Package timeshare simulates machines that many tasks share. CPU is shared in time by the tasks' requests. Memory is
+// hard: a machine that runs short of it evicts tasks.
+//
+// The simulation is exact and goes from event to event. A task's use is a series of segments. A segment of a task that
+// gets all the CPU it wants ends on time; one that gets less takes longer, in proportion. The changes of one instant
+// come first, then one [Machines.Settle] shares out anew what the changed machines have. The work of a change is
+// proportional to the tasks on its machine, and no other machine is looked at.
+//
+// The package knows no jobs, no gangs and no scheduler.
+package timeshare
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hedgesched/hedge/adapters/sim/event"
+	"github.com/hedgesched/hedge/adapters/sim/taskuse"
+)
+
+// Capacity is what a machine has.
+type Capacity struct{ CPU, Memory float64 }
+
+// Task is what a task asks for and does.
+type Task struct {
+	// Owner and Index are the host's names for the task, which its end carries.
+	Owner, Index int32
+	// Priority orders evictions, lowest first.
+	Priority int
+	// CPU and Memory are its requests, not negative.
+	CPU, Memory float64
+	// Use is valid.
+	Use taskuse.Series
+}
+
+// EvictAt is the share of its memory up to which a machine keeps all its tasks. Kubernetes and the thesis set such a
+// threshold below the capacity, so that the operating system's own killer never gets to choose.
+const EvictAt = 0.95
+
+// leastShare is the least weight of a task, as part of the machine's CPU: Linux has shares of 2 to 262,144.
+const leastShare = 2.0 / 262144
+
+// never is the end of a segment that gets no CPU, or so little that a time.Duration cannot hold the end.
+const never = time.Duration(math.MaxInt64)
+
+// End is a task that is off its machine.
+type End struct {
+	// Task is its handle, which names it no more.
+	Task int32
+	// Owner and Index are as at its start.
+	Owner, Index int32
+	Used         Used
+}
+
+// Used is what a task was seen to use.
+type Used struct {
+	// Ran is how long it was on its machine.
+	Ran time.Duration
+	// CPUTime is CPU times seconds that it got. MemoryTime is memory times seconds.
+	CPUTime, MemoryTime float64
+	// MaxCPU and MaxMemory are the most of each that it had at any time.
+	MaxCPU, MaxMemory float64
+	// Throttled tells that it got less CPU than it wanted at some time, so that what is told of CPU is a lower bound.
+	Throttled bool
+}
+
+// Totals are sums over all machines, up to the window's end where there is a window.
+type Totals struct {
+	// CPUTime is CPU times seconds that tasks got.
+	CPUTime float64
+	// Over is machine time, in seconds, in which tasks wanted more CPU than the machine has.
+	Over float64
+	// Throttles is how often a task began to get less CPU than it wanted.
+	Throttles int
+	// Evictions is how many tasks were evicted.
+	Evictions int
+	// Events is how many starts, stops, ends of segments and evictions there were.
+	Events int64
+}
+
+// slot is a task on its machine.
+type slot struct {
+	left    float64       // of the segment at since, in nanoseconds at full speed
+	since   time.Duration // when left and rate were last set
+	rate    float64       // work done per time, 0 to 1
+	share   float64       // weight
+	ratio   float64       // CPU that it wants over share
+	top     float64       // the most CPU that it had before since
+	begun   time.Duration // when the segment began
+	memTime float64       // memory times seconds, in the segments before
+	use     taskuse.Series
+	segment int32
+	task    int32
+	short   bool // it gets less than it wants
+	ever    bool // it did so at some time
+}
+
+// machine is one machine. Of its tasks, in order of start, what every change looks at lies apart from the rest, so that
+// a change touches little memory.
+type machine struct {
+	Capacity
+	ends  []time.Duration // when the segment ends if nothing changes
+	wants []float64       // CPU
+	mems  []float64
+	slots []slot
+	next  event.Handle
+	due   time.Duration // of next; never if there is none
+	dirty bool
+	since time.Duration // from when used and over hold
+	used  float64       // CPU that tasks get
+	over  bool
+}
+
+// task is what is rarely needed of a task.
+type task struct {
+	owner, index int32
+	machine      int32
+	priority     int
+	memory       float64 // request
+	started      time.Duration
+}
+
+// Machines are machines and what runs on them. Times never fall from one call to the next. It is not safe for
+// concurrent use.
+type Machines struct {
+	machines []machine
+	tasks    []task
+	free     []int32
+	dirty    []int32 // machines to settle, in the order in which they changed
+	queue    event.Queue[int32]
+	evicted  []End
+	settled  time.Duration // when evicted were evicted
+	window   time.Duration
+	totals   Totals
+	hungry   []int32 // scratch of ration
+}
+
+// New makes idle machines. Capacities are finite and not negative. A window above 0 ends what is counted of CPUTime,
+// Over and Throttles in [Totals].
+func New(capacity []Capacity, window time.Duration) *Machines {
+	m := &Machines{machines: make([]machine, len(capacity)), window: window}
+	if window <= 0 {
+		m.window = never
+	}
+	for i := range capacity {
+		m.machines[i] = machine{Capacity: capacity[i], due: never}
+	}
+	return m
+}
+
+// Start puts a task on a machine and returns its handle, which names it until it ends. The task begins with its first
+// segment. Nobody's share changes before the next Settle.
+func (m *Machines) Start(at time.Duration, on int32, t Task) int32 {
+	id := int32(len(m.tasks))
+	if n := len(m.free); n > 0 {
+		id, m.free = m.free[n-1], m.free[:n-1]
+	} else {
+		m.tasks = append(m.tasks, task{})
+	}
+	m.tasks[id] = task{owner: t.Owner, index: t.Index, machine: on, priority: t.Priority, memory: t.Memory, started: at}
+	x := &m.machines[on]
+	x.slots = append(x.slots, slot{task: id, share: max(t.CPU, leastShare*x.CPU), use: t.Use})
+	x.ends, x.wants, x.mems = append(x.ends, 0), append(x.wants, 0), append(x.mems, 0)
+	x.load(len(x.slots)-1, at)
+	m.mark(on)
+	m.totals.Events++
+	return id
+}
+
+// load begins a task's current segment, at full speed until the machine is settled.
+func (x *machine) load(k int, at time.Duration) {
+	s := &x.slots[k]
+	g := &s.use[s.segment]
+	x.wants[k], x.mems[k] = g.CPU, g.Memory
+	s.left, s.since, s.rate, s.begun, s.ratio = float64(g.Duration), at, 1, at, 0
+	if s.share > 0 {
+		s.ratio = g.CPU / s.share
+	}
+	x.ends[k] = later(at, s.left)
+}
+
+// later is a time and a number of nanoseconds, rounded to the nearest; never if no time.Duration holds it.
+func later(at time.Duration, nanoseconds float64) time.Duration {
+	if !(nanoseconds < float64(never-at)) {
+		return never
+	}
+	return at + time.Duration(math.Round(nanoseconds))
+}
+
+func (m *Machines) mark(on int32) {
+	if x := &m.machines[on]; !x.dirty {
+		x.dirty = true
+		m.dirty = append(m.dirty, on)
+	}
+}
+
+// Stop takes a task off its machine and tells what it used.
+func (m *Machines) Stop(at time.Duration, id int32) Used {
+	on := m.tasks[id].machine
+	x := &m.machines[on]
+	k := x.find(id)
+	used := m.usedBy(x, k, at)
+	m.release(x, k)
+	m.mark(on)
+	m.totals.Events++
+	return used
+}
+
+// find is the place of a task in its machine.
+func (x *machine) find(id int32) int {
+	return slices.IndexFunc(x.slots, func(s slot) bool { return s.task == id })
+}
+
+// release takes a task off its machine.
+func (m *Machines) release(x *machine, k int) {
+	m.free = append(m.free, x.slots[k].task)
+	x.slots = slices.Delete(x.slots, k, k+1)
+	x.ends, x.wants, x.mems = slices.Delete(x.ends, k, k+1), slices.Delete(x.wants, k, k+1), slices.Delete(x.mems, k, k+1)
+}
+
+// usedBy is what a task has used up to a time.
+func (m *Machines) usedBy(x *machine, k int, at time.Duration) Used {
+	s := &x.slots[k]
+	done := s.use[:s.segment]
+	used := Used{Ran: at - m.tasks[s.task].started, MemoryTime: s.memTime, MaxCPU: s.top, Throttled: s.ever,
+		CPUTime: done.CPUTime()}
+	_, used.MaxMemory = done.Max()
+	if int(s.segment) == len(s.use) {
+		return used
+	}
+	part := float64(s.use[s.segment].Duration) - s.remaining(at)
+	used.CPUTime += float64(x.wants[k] * part / 1e9)
+	used.MemoryTime += float64(x.mems[k] * (at - s.begun).Seconds())
+	used.MaxCPU, used.MaxMemory = max(s.top, float64(x.wants[k]*s.rate)), max(used.MaxMemory, x.mems[k])
+	return used
+}
+
+// remaining is what is left of the segment, in nanoseconds at full speed.
+func (s *slot) remaining(at time.Duration) float64 {
+	return max(0, s.left-float64(float64(at-s.since)*s.rate))
+}
+
+// Look is what a task gets at present, and whether that is less CPU than it wants.
+func (m *Machines) Look(id int32) (cpu, memory float64, throttled bool) {
+	x := &m.machines[m.tasks[id].machine]
+	k := x.find(id)
+	return float64(x.wants[k] * x.slots[k].rate), x.mems[k], x.slots[k].rate < 1
+}
+
+// Load is the CPU that the tasks of a machine get at present, and the memory that they use.
+func (m *Machines) Load(on int32) (cpu, memory float64) {
+	return m.machines[on].used, sum(m.machines[on].mems)
+}
+
+// Used is what a running task has used up to a time.
+func (m *Machines) Used(at time.Duration, id int32) Used {
+	x := &m.machines[m.tasks[id].machine]
+	return m.usedBy(x, x.find(id), at)
+}
+
+// Next is the next instant at which something happens by itself.
+func (m *Machines) Next() (at time.Duration, ok bool) {
+	if len(m.evicted) > 0 {
+		return m.settled, true
+	}
+	at, _, ok = m.queue.Peek()
+	return at, ok
+}
+
+// Happen lets everything happen that is due at an instant, which is that of [Machines.Next] or earlier. It adds the
+// tasks that have done all their work to completed, and those that the last Settle evicted to evicted, both in the
+// order of their owners, then indices.
+func (m *Machines) Happen(at time.Duration, completed, evicted []End) (c, e []End) {
+	if len(m.evicted) > 0 {
+		evicted = append(evicted, m.evicted...)
+		m.evicted = m.evicted[:0]
+	}
+	from := len(completed)
+	for due, _, ok := m.queue.Peek(); ok && due <= at; due, _, ok = m.queue.Peek() {
+		e, _ := m.queue.Pop()
+		m.machines[e.Payload].due = never
+		completed = m.expire(e.Payload, at, completed)
+		m.mark(e.Payload)
+	}
+	slices.SortFunc(completed[from:], byTask)
+	return completed, evicted
+}
+
+func byTask(a, b End) int {
+	return cmp.Or(cmp.Compare(a.Owner, b.Owner), cmp.Compare(a.Index, b.Index))
+}
+
+// expire ends the segments of a machine that are over.
+func (m *Machines) expire(on int32, at time.Duration, completed []End) []End {
+	x := &m.machines[on]
+	for k := 0; k < len(x.ends); k++ {
+		if x.ends[k] > at {
+			continue
+		}
+		m.totals.Events++
+		s := &x.slots[k]
+		s.top = max(s.top, float64(x.wants[k]*s.rate))
+		s.memTime += float64(x.mems[k] * (at - s.begun).Seconds())
+		if s.segment++; int(s.segment) < len(s.use) {
+			x.load(k, at)
+			continue
+		}
+		completed = append(completed, m.end(x, k, at))
+		m.release(x, k)
+		k--
+	}
+	return completed
+}
+
+// end tells of a task that ends.
+func (m *Machines) end(x *machine, k int, at time.Duration) End {
+	id := x.slots[k].task
+	t := &m.tasks[id]
+	return End{Task: id, Owner: t.owner, Index: t.index, Used: m.usedBy(x, k, at)}
+}
+
+// Settle shares out anew what the machines have that changed since the last Settle. Where memory is short, it evicts
+// tasks; the next Happen, at the same instant, tells which.
+func (m *Machines) Settle(at time.Duration) {
+	from := len(m.evicted)
+	for _, on := range m.dirty {
+		x := &m.machines[on]
+		x.dirty = false
+		m.account(x, at)
+		m.relieve(x, at)
+		m.ration(x, at)
+		m.schedule(x, on)
+	}
+	m.dirty = m.dirty[:0]
+	if len(m.evicted) > from {
+		m.settled = at
+		slices.SortFunc(m.evicted[from:], byTask)
+	}
+}
+
+// account counts how the machine was used since the last time.
+func (m *Machines) account(x *machine, at time.Duration) {
+	passed := min(at, m.window) - min(x.since, m.window)
+	x.since = at
+	m.totals.CPUTime += float64(x.used * passed.Seconds())
+	if x.over {
+		m.totals.Over += passed.Seconds()
+	}
+}
+
+// tolerance is the part of a capacity by which rounded sums may exceed it.
+const tolerance = 1e-9
+
+// relieve evicts tasks until the machine's memory is enough.
+func (m *Machines) relieve(x *machine, at time.Duration) {
+	limit := EvictAt * x.Memory * (1 + tolerance)
+	for sum(x.mems) > limit {
+		k := m.victim(x)
+		m.evicted = append(m.evicted, m.end(x, k, at))
+		m.release(x, k)
+		m.totals.Evictions++
+		m.totals.Events++
+	}
+}
+
+func sum(amounts []float64) float64 {
+	total := 0.0
+	for _, a := range amounts {
+		total += a
+	}
+	return total
+}
+
+// victim is the task to be evicted first: of least priority, then the one that uses most memory above its request, then
+// the one that uses most memory, then the one that started last. A task that uses no memory is none.
+func (m *Machines) victim(x *machine) int {
+	best := -1
+	for k, mem := range x.mems {
+		if mem > 0 && (best < 0 || m.sooner(x, k, best)) {
+			best = k
+		}
+	}
+	return best
+}
+
+// sooner tells whether a task is to be evicted before one that started earlier.
+func (m *Machines) sooner(x *machine, late, early int) bool {
+	s, t := &m.tasks[x.slots[late].task], &m.tasks[x.slots[early].task]
+	switch a, b := max(0, x.mems[late]-s.memory), max(0, x.mems[early]-t.memory); {
+	case s.priority != t.priority:
+		return s.priority < t.priority
+	case a != b:
+		return a > b
+	}
+	return x.mems[late] >= x.mems[early]
+}
+
+// ration shares out the machine's CPU. A task gets what it wants, or its share of what the others leave, whichever is
+// less: those that want less than their share get it all, and what is left is shared among the others by their weights,
+// until nobody wants less than that.
+func (m *Machines) ration(x *machine, at time.Duration) {
+	total := sum(x.wants)
+	if total <= x.CPU*(1+tolerance) {
+		x.used = total
+		if x.over {
+			x.over = false
+			for k := range x.slots {
+				m.pace(x, k, 1, at)
+			}
+		}
+		return
+	}
+	x.over, x.used = true, x.CPU
+	hungry, weight, rest := m.hungry[:0], 0.0, x.CPU
+	for k, want := range x.wants {
+		if want == 0 { // it is waiting for something else
+			m.pace(x, k, 1, at)
+			continue
+		}
+		hungry = append(hungry, int32(k))
+		weight += x.slots[k].share
+	}
+	level := 0.0
+	for fed := true; fed && len(hungry) > 0; {
+		level = max(0, rest) / weight
+		fed, weight = false, 0
+		kept := hungry[:0]
+		for _, k := range hungry {
+			s := &x.slots[k]
+			if s.ratio <= level {
+				rest -= x.wants[k]
+				m.pace(x, int(k), 1, at)
+				fed = true
+				continue
+			}
+			weight += s.share
+			kept = append(kept, k)
+		}
+		hungry = kept
+	}
+	for _, k := range hungry {
+		m.pace(x, int(k), level/x.slots[k].ratio, at)
+	}
+	m.hungry = hungry
+}
+
+// pace sets the speed of a task.
+func (m *Machines) pace(x *machine, k int, rate float64, at time.Duration) {
+	s := &x.slots[k]
+	if rate < 1 && !s.short && at <= m.window {
+		m.totals.Throttles++
+	}
+	s.short = rate < 1
+	s.ever = s.ever || s.short
+	if rate == s.rate {
+		return
+	}
+	s.left = s.remaining(at)
+	if at > s.since {
+		s.top = max(s.top, float64(x.wants[k]*s.rate))
+	}
+	s.since, s.rate = at, rate
+	x.ends[k] = never
+	if rate > 0 {
+		x.ends[k] = later(at, s.left/rate)
+	}
+}
+
+// schedule has the machine's next end of a segment in the queue.
+func (m *Machines) schedule(x *machine, on int32) {
+	due := never
+	for _, end := range x.ends {
+		due = min(due, end)
+	}
+	switch {
+	case due == x.due:
+	case x.due == never:
+		x.next = m.queue.Push(due, 0, on)
+	case due == never:
+		m.queue.Cancel(x.next)
+	default:
+		x.next, _ = m.queue.Retime(x.next, due)
+	}
+	x.due = due
+}
+
+// Totals are the sums up to a time.
+func (m *Machines) Totals(at time.Duration) Totals {
+	for i := range m.machines {
+		m.account(&m.machines[i], at)
+	}
+	return m.totals
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// diamonds writes a log of n jobs of four stages, one every minute.
+func diamonds(t *testing.T, n int) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range n {
+		for k, s := range []struct {
+			tasks, seconds int
+			after          string
+		}{{4, 60, ""}, {2, 90 + 10*(i%5), `"a"`}, {3, 30, `"a"`}, {1, 40, `"b","c"`}} {
+			after := strings.NewReplacer(`"a"`, fmt.Sprintf(`"w%d-0"`, i), `"b"`, fmt.Sprintf(`"w%d-1"`, i), `"c"`,
+				fmt.Sprintf(`"w%d-2"`, i)).Replace(s.after)
+			fmt.Fprintf(&b, `{"id":"w%d-%d","submit_s":%d,"runtime_s":%d,"tasks":%d,"of":"w%d","after":[%s],`+
+				`"attributes":{"logical_name":"s%d"}}`+"\n", i, k, 60*i, s.seconds, s.tasks, i, after, k)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "diamonds.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	return path
+}
+
+var dagPolicies = strings.Fields("3sigma edf fifo edf-share critical-path gs-slearn-dag gs-3sigma-dag gs-las-dag " +
+	"gs-point-dag gs-oracle-dag")
+
+// Every policy runs all jobs of stages, and what it logs gives the same figures again.
+func TestDAGComparesAllPolicies(t *testing.T) {
+	logs := t.TempDir()
+	args := []string{"compare", "--workload", "dag", "--trace", diamonds(t, 100), "--nodes", "10", "--hours", "0.25",
+		"--load", "0.9", "--policies", strings.Join(dagPolicies, ","), "--log", logs, "--json"}
+	doc := document(t, hedge(t, "", args...)).(map[string]any)
+	work := doc["workload"].(map[string]any)
+	whole := work["jobs"].(float64)
+	assert.Equal(t, 4*whole, work["stages"])
+	assert.Equal(t, 10*whole, work["tasks"])
+	for i, run := range doc["runs"].([]any) {
+		run := run.(map[string]any)
+		name := run["policy"].(string)
+		assert.Equal(t, dagPolicies[i], name)
+		all := run["all"].(map[string]any)
+		slo, be := run["slo"].(map[string]any), run["be"].(map[string]any)
+		assert.Equal(t, all["jobs"], slo["completed"].(float64)+be["completed"].(float64), name)
+		assert.Equal(t, whole, slo["jobs"].(float64)+be["jobs"].(float64), name)
+		assert.GreaterOrEqual(t, all["jct_s"].(map[string]any)["mean"], 190.0, "%s: the longest path", name)
+		if strings.HasPrefix(name, "gs-") {
+			continue
+		}
+		replayed := document(t, hedge(t, "", "replay", "--json", filepath.Join(logs, name+"-1.jsonl.gz")))
+		again := replayed.(map[string]any)["run"].(map[string]any)
+		for _, field := range []string{"slo", "be", "jct_s", "be_latency_s"} {
+			assertClose(t, run[field], again[field], field+" of "+name)
+		}
+	}
+	again := document(t, hedge(t, "", args...)).(map[string]any)
+	for i, run := range again["runs"].([]any) {
+		assert.Equal(t, doc["runs"].([]any)[i].(map[string]any)["all"], run.(map[string]any)["all"])
+	}
+}
+
+func TestDAGSimulatesOne(t *testing.T) {
+	doc := document(t, hedge(t, "", "simulate", "--workload", "dag", "--trace", diamonds(t, 100), "--nodes", "10",
+		"--hours", "0.25", "--load", "0.8", "--policy", "gs-slearn-dag", "--json")).(map[string]any)
+	assert.Equal(t, "gs-slearn-dag", doc["run"].(map[string]any)["policy"])
+}
+
+func TestDAGRefuses(t *testing.T) {
+	log := diamonds(t, 100)
+	refused(t, 2, "expected dag or replay", "simulate", "--trace", log, "--nodes", "10", "--hours", "0.25")
+	refused(t, 2, "it is for jobs with stages", "simulate", "--workload", "tasks", "--policy", "gs-slearn-dag")
+	refused(t, 2, "it is for jobs with stages", "simulate", "--policy", "critical-path")
+}

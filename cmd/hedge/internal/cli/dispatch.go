@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/hedgesched/hedge/adapters/live"
+)
+
+// newDispatch is a process with schedulers of a fleet, and the parent of commands to submit jobs to it.
+func newDispatch(s *Host) *cobra.Command {
+	var f fleetFlags
+	c := live.DispatchConfig{}
+	listen, dir := "", ""
+	cmd := &cobra.Command{
+		Use:   "dispatch",
+		Short: "Run the schedulers of a fleet of hedge agents",
+		Long: `dispatch runs a scheduler made of messages (Eagle, Sparrow, Pigeon, Kairos and others) for the agents that connect to it. A fleet may have
+several dispatches, which share the distributed schedulers; the first in --fleet takes the jobs. A dispatch that ends, in whatever way, goes on
+where it was when it is started again with its folder.`,
+		Example: `  hedge dispatch --fleet 127.0.0.1:7400 --system kairos --workers 3 --dir /var/lib/hedge-dispatch
+  hedge dispatch submit --to 127.0.0.1:7400 --name hello --tasks 5 -- sh -c 'echo task $HEDGE_TASK'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if c.System, c.Fleet, c.TLS, err = f.open(s.Systems); err != nil {
+				return err
+			}
+			if c.Place < 0 || c.Place >= len(c.Fleet) {
+				return fmt.Errorf("--place: found %d, expected 0 to %d", c.Place, len(c.Fleet)-1)
+			}
+			if c.Dir, err = folder(dir); err != nil {
+				return err
+			}
+			if listen == "" {
+				listen = c.Fleet[c.Place].Address
+			}
+			if c.Listener, err = net.Listen("tcp", listen); err != nil {
+				return failed(err)
+			}
+			c.Log = logger(s)
+			return lived(live.RunDispatch(cmd.Context(), c))
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.add(fs)
+	fs.IntVar(&c.Place, "place", 0, "which of --fleet this dispatch is, from 0")
+	fs.StringVar(&dir, "dir", "", "folder of this dispatch alone, for its journals")
+	fs.StringVar(&listen, "listen", "", "address to listen on (default: its own in --fleet)")
+	fs.DurationVar(&c.LostAfter, "lost-after", 15*time.Second,
+		"how long an agent may be away before others get its workers")
+	cmd.AddCommand(newSubmit(s), newStatus(s))
+	return cmd
+}
+
+// registrarFlags say where jobs are submitted.
+type registrarFlags struct {
+	to     string
+	secure tlsFlags
+}
+
+func (f *registrarFlags) add(fs *pflag.FlagSet) {
+	fs.StringVar(&f.to, "to", "127.0.0.1:7400", "address of the fleet's first dispatch")
+	f.secure.add(fs)
+}
+
+func (f *registrarFlags) dial() (*live.Client, error) {
+	secure, err := f.secure.open(f.to)
+	if err != nil {
+		return nil, err
+	}
+	return live.Dial(f.to, secure)
+}
+
+func newSubmit(s *Host) *cobra.Command {
+	var f registrarFlags
+	var j live.Job
+	wait := false
+	cmd := &cobra.Command{
+		Use:   "submit -- COMMAND [ARGUMENT…]",
+		Short: "Submit a job: a command that is run once for each task",
+		Long: `submit hands in a job and ends when the job is in the dispatch's journal. A task is told its index in HEDGE_TASK, from 0, and the job's name in
+HEDGE_JOB. It may run more than once, when its agent is lost: it should publish its effect by a step that does no harm a second time.`,
+		Example: `  hedge dispatch submit --name count --tasks 10 --estimate 5s --wait -- ./count.sh`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("hedge dispatch submit: found no command, expected one after --")
+			}
+			j.Command.Args = args
+			client, err := f.dial()
+			if err != nil {
+				return err
+			}
+			defer func() { _ = client.Close() }()
+			if err := client.Submit(cmd.Context(), j); err != nil || !wait {
+				return failed(err)
+			}
+			return tellStatus(cmd, s, client, j.Name, true, false)
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	f.add(fs)
+	fs.StringVar(&j.Name, "name", "", "name of the job, which no other has")
+	fs.IntVar(&j.Tasks, "tasks", 1, "how often the command is run")
+	fs.DurationVar(&j.Estimate, "estimate", 0, "about how long each takes, for systems that go by it")
+	fs.BoolVar(&j.Long, "long", false, "the job is of the long ones")
+	fs.StringVar(&j.After, "after", "", "name of a job that must be done before, whose next phase this is")
+	fs.BoolVar(&wait, "wait", false, "end when the job is done")
+	return cmd
+}
+
+func newStatus(s *Host) *cobra.Command {
+	var f registrarFlags
+	wait, asJSON := false, false
+	cmd := &cobra.Command{
+		Use:     "status JOB",
+		Short:   "Tell how far a job is",
+		Example: `  hedge dispatch status count --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("hedge dispatch status: found %d jobs, expected one", len(args))
+			}
+			client, err := f.dial()
+			if err != nil {
+				return err
+			}
+			defer func() { _ = client.Close() }()
+			return tellStatus(cmd, s, client, args[0], wait, asJSON)
+		},
+	}
+	f.add(cmd.Flags())
+	cmd.Flags().BoolVar(&wait, "wait", false, "answer when the job is done")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
+	return cmd
+}
+
+// statusDocument is what status --json prints; times are null where it has not come to that.
+type statusDocument struct {
+	Schema    int        `json:"schema"`
+	Command   string     `json:"command"`
+	Job       string     `json:"job"`
+	Done      bool       `json:"done"`
+	Failed    int        `json:"failed_tasks"`
+	Submitted *time.Time `json:"submitted"`
+	Ended     *time.Time `json:"ended"`
+}
+
+// tellStatus prints how far a job is. Tasks that failed are a failure of the command.
+func tellStatus(cmd *cobra.Command, s *Host, client *live.Client, job string, wait, asJSON bool) error {
+	look := client.Inspect
+	if wait {
+		look = client.Wait
+	}
+	found, err := look(cmd.Context(), job)
+	if err != nil {
+		return failed(err)
+	}
+	if asJSON {
+		return writeJSON(s.Out, statusDocument{1, "dispatch status", job, found.Done, found.Failed,
+			given(found.Submitted), given(found.Ended)})
+	}
+	if _, err := io.WriteString(s.Out, statusLine(job, &found)); err != nil {
+		return failed(err)
+	}
+	if wait && found.Failed > 0 {
+		return failed(fmt.Errorf("job %s: %d tasks failed", job, found.Failed))
+	}
+	return nil
+}
+
+func given(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	utc := t.UTC()
+	return &utc
+}
+
+func statusLine(job string, s *live.Status) string {
+	switch {
+	case s.Done:
+		return fmt.Sprintf("%s: done after %v, %d tasks failed\n", job, s.Ended.Sub(s.Submitted).Round(time.Millisecond),
+			s.Failed)
+	case s.Submitted.IsZero():
+		return fmt.Sprintf("%s: waits for the phase before\n", job)
+	}
+	return fmt.Sprintf("%s: submitted %s, %d tasks failed\n", job, s.Submitted.UTC().Format(time.RFC3339), s.Failed)
+}

@@ -1,0 +1,208 @@
+package distsched
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math"
+	"slices"
+
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/utility"
+)
+
+// known is what the policy has worked out about a job. It is kept while the job waits or runs.
+type known struct {
+	job      *sched.Job
+	usage    *predict.Usage
+	point    float64
+	attained float64
+	err      error // the job cannot be planned
+
+	profile *profile
+	worth   *worth
+	set     *sched.NodeSet // what demand, required and preferred are of
+	demand  []float64
+	// required and preferred are the nodes it may run on, and those of them on which it runs at full speed; preferred is
+	// nil where these are all.
+	required, preferred []int32
+	salt                uint64  // of its ties
+	risk                float64 // the memory risk that its tasks may be exposed to
+
+	version uint64 // of what is believed of its usage
+	seen    uint64 // the last cycle in which it was in the snapshot
+	watched []watch
+
+	memoryOn, cpuOn []sized
+	option          option
+	index           int // among the pending jobs
+}
+
+// sized is one task of a job on the grid of machines of one size.
+type sized struct {
+	step float64
+	of   dist.Summand
+}
+
+// versionOn changes whenever what is believed of the job's tasks on a machine does.
+func (k *known) versionOn(at int32) uint64 {
+	if w := k.watchOn(at); w != nil {
+		return k.version<<32 + w.version
+	}
+	return k.version << 32
+}
+
+// one is a task on the grid of a total.
+func one(list *[]sized, a *dist.Atoms, step float64) *dist.Summand {
+	for i := range *list {
+		if (*list)[i].step == step {
+			return &(*list)[i].of
+		}
+	}
+	*list = append(*list, sized{step: step})
+	s := &(*list)[len(*list)-1].of
+	s.Set(a, 1, step)
+	return s
+}
+
+// know brings what is known of a job up to date.
+func (p *Policy) know(job *sched.Job, forecast *predict.Prediction, attained float64, set *sched.NodeSet) *known {
+	k := p.jobs[job.ID]
+	if k == nil {
+		k = &known{salt: saltOf(job.ID, p.cfg.Seed)}
+		p.jobs[job.ID] = k
+	}
+	k.seen = p.cycle
+	// A running job is no longer told what it had attained before. What was worked out by it stays.
+	if k.job != job || !alike(k.usage, forecast.Usage) || k.point != forecast.Point || k.attained < attained {
+		k.attained = max(k.attained, attained)
+		k.job, k.usage, k.point = job, forecast.Usage, forecast.Point
+		k.profile, k.err = p.cfg.profile(job, forecast, k.attained)
+		if k.err == nil {
+			k.worth, k.err = p.cfg.worth(job, k.profile)
+		}
+		k.memoryOn, k.cpuOn, k.watched, k.set = nil, nil, nil, nil
+		k.risk = p.cfg.riskAt(job.Priority)
+		k.version++
+	}
+	if k.set != set {
+		k.set = set
+		var err error
+		if k.demand, err = set.Demand(job.Demand); err != nil {
+			k.demand = nil
+		}
+		k.required, k.preferred = set.NodesOf(job.Required), nil
+		if !job.Preferred.IsAny() {
+			k.preferred = set.NodesOf(job.Required.And(job.Preferred))
+		}
+	}
+	return k
+}
+
+// alike tells whether two forecasts of usage say the same. Forecasts that were written and read back are not the same
+// values in memory.
+func alike(a, b *predict.Usage) bool {
+	if a == b {
+		return true
+	}
+	if !slices.Equal(a.Quantities(), b.Quantities()) {
+		return false
+	}
+	for _, q := range a.Quantities() {
+		x, _ := a.Of(q)
+		y, _ := b.Of(q)
+		if x.Point != y.Point || x.Samples != y.Samples || (x.Dist == nil) != (y.Dist == nil) {
+			return false
+		}
+		if x.Dist == nil {
+			continue
+		}
+		xlo, xhi := x.Dist.Bounds()
+		ylo, yhi := y.Dist.Bounds()
+		if xlo != ylo || xhi != yhi || x.Dist.Mean() != y.Dist.Mean() || x.Dist.Quantile(0.5) != y.Dist.Quantile(0.5) {
+			return false
+		}
+	}
+	return true
+}
+
+func saltOf(id string, seed uint64) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(id))
+	return mix(h.Sum64() ^ mix(seed))
+}
+
+// mix is the finaliser of splitmix64.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// forget drops the jobs that are gone.
+func (p *Policy) forget() {
+	for id, k := range p.jobs {
+		if k.seen != p.cycle {
+			delete(p.jobs, id)
+		}
+	}
+}
+
+// worth is what completing a job is worth, seconds after its submission.
+type worth struct {
+	curve    utility.Utility
+	deadline float64 // 0: none
+	tailed   bool
+}
+
+// lateWeight is the share of the tail's value of a job that starts after its deadline, and so is late whatever the
+// estimate. It is 3Sigma's.
+const lateWeight = 0.01
+
+// worth adds a tail to the utility of a job with a deadline (section 5.3.2, Fig. 4.3(d)). It is long enough for the job
+// to be worth something even if it runs for nearly the longest time that is predicted.
+func (c *Config) worth(j *sched.Job, p *profile) (*worth, error) {
+	w := &worth{curve: guarded(j.Worth()), deadline: j.Deadline.Seconds()}
+	if j.Deadline <= 0 || c.TailWeight == 0 {
+		return w, nil
+	}
+	longest := p.runtime.Quantile(0.99)
+	if p.work > 0 {
+		slowest, _ := p.cpu.At(0)
+		longest = max(longest, p.work/max(slowest, least))
+	}
+	length := min(2*(float64(longest*j.SlowdownOrOne())+w.deadline), maxTail)
+	curve, tailed, err := utility.WithTail(w.curve, w.deadline, length, c.TailWeight)
+	if err != nil {
+		return nil, err
+	}
+	w.curve, w.tailed = curve, tailed
+	return w, nil
+}
+
+// maxTail is the longest tail in seconds.
+const maxTail = 8e9
+
+// guarded is a utility that is 0 where that of a foreign type panics or is NaN, so that it costs the one job and not
+// the cycle.
+func guarded(u utility.Utility) utility.Utility {
+	if _, ok := u.(*utility.Curve); ok {
+		return u
+	}
+	return guard{u}
+}
+
+type guard struct{ of utility.Utility }
+
+func (g guard) At(t float64) float64 {
+	v, err := utility.At(g.of, t)
+	if err != nil || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+// byArrival orders jobs of equal worth.
+func byArrival(a, b *known) int { return cmp.Compare(a.index, b.index) }

@@ -1,0 +1,263 @@
+package distsched
+
+import (
+	"slices"
+
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// candidate is a machine for one more task of a job. Machines are taken in the order of section 5.2.3: by the risk that
+// memory runs short, the risk that CPU does, what is left of memory and of CPU, and at random.
+type candidate struct {
+	memoryRisk, cpuRisk float64
+	memory, cpu         float64 // left, by means
+	tie                 uint64
+	at                  int32
+	count               int32 // of the job's tasks that are there already
+	changes             int32 // of the machine, in this cycle, that are known
+	fits                bool
+}
+
+// negligible is a risk that counts as none. Sums of probabilities are rounded, and an order of machines by their last
+// digits would be one by accident.
+const negligible = 1e-9
+
+func (a *candidate) before(b *candidate) bool {
+	switch {
+	case a.memoryRisk != b.memoryRisk:
+		return a.memoryRisk < b.memoryRisk
+	case a.cpuRisk != b.cpuRisk:
+		return a.cpuRisk < b.cpuRisk
+	case a.memory != b.memory:
+		return a.memory < b.memory
+	case a.cpu != b.cpu:
+		return a.cpu < b.cpu
+	case a.tie != b.tie:
+		return a.tie < b.tie
+	}
+	return a.at < b.at
+}
+
+// pick is some tasks of a job on a machine.
+type pick struct {
+	at    int32
+	count int
+}
+
+// option is where a job would start now, and what that is worth. It is made anew where machines have changed since.
+type option struct {
+	nodes    []int32     // that candidates are of; nil where there are none yet
+	of       []candidate // by position in nodes
+	upTo     int         // how many of machines.touched they know
+	picks    []pick      // empty where the gang does not fit
+	slowed   bool
+	value    float64 // expected utility
+	inTime   float64 // the probability of meeting the deadline
+	key      float64 // by which jobs are ordered, the largest first
+	eviction float64 // the probability that a task of the job is evicted
+}
+
+// weigh fills in how good a machine is for one more task.
+func (p *Policy) weigh(k *known, c *candidate) {
+	m := &p.machines.of[c.at]
+	c.changes = m.changes
+	c.fits = p.machines.fits(c.at, k.demand, int(c.count))
+	c.memoryRisk, c.memory = risk(m.memory, &k.memoryOn, k.profile.memory, int(c.count)+1, &p.scratch)
+	c.cpuRisk, c.cpu = risk(m.cpu, &k.cpuOn, k.profile.cpu, int(c.count)+1, &p.scratch)
+	c.fits = c.fits && c.memoryRisk <= min(k.risk, m.risk) && c.cpuRisk <= p.cfg.CPURisk
+}
+
+// risk is the probability that so many tasks more use more than there is (equation 5.1), and what is left by means
+// before they come. A node that offers none of what a task may use is no place for it.
+func risk(t *dist.Total, on *[]sized, a *dist.Atoms, count int, scratch *dist.Summand) (p, left float64) {
+	if t == nil {
+		if a.Max() > 0 {
+			return 2, 0
+		}
+		return 0, 0
+	}
+	s := scratch
+	if count == 1 {
+		s = one(on, a, t.Step())
+	} else {
+		s.Set(a, float64(count), t.Step())
+	}
+	if p = t.TailWith(s, t.Limit()); p < negligible {
+		p = 0
+	}
+	return p, t.Limit() - t.Mean()
+}
+
+// build makes a job's option: on its preferred nodes or, if the gang does not fit there, on all it may run on.
+func (p *Policy) build(k *known) {
+	o := &k.option
+	if len(k.preferred) > 0 {
+		if o.slowed = false; p.place(k, k.preferred) {
+			return
+		}
+	}
+	o.slowed = k.preferred != nil
+	p.place(k, k.required)
+}
+
+// place chooses machines of these for the gang, one task after the other, and tells whether it fits.
+func (p *Policy) place(k *known, nodes []int32) bool {
+	o := &k.option
+	p.refresh(k, nodes)
+	p.heap = p.heap[:0]
+	for i := range o.of {
+		if o.of[i].fits {
+			p.heap = append(p.heap, o.of[i])
+		}
+	}
+	o.picks = o.picks[:0]
+	h := p.heap
+	if k.job.Tasks > 1 {
+		heapify(h)
+	} else {
+		first(h)
+	}
+	p.done = p.done[:0]
+	for range k.job.Tasks {
+		if len(h) == 0 {
+			return false
+		}
+		c := &h[0]
+		c.count++
+		was := *c
+		p.weigh(k, c)
+		if !c.fits {
+			p.done = append(p.done, was)
+			h[0] = h[len(h)-1]
+			h = h[:len(h)-1]
+		}
+		down(h, 0)
+	}
+	for i := range h {
+		if h[i].count > 0 {
+			p.done = append(p.done, h[i])
+		}
+	}
+	slices.SortFunc(p.done, func(a, b candidate) int { return int(a.at) - int(b.at) })
+	for i := range p.done {
+		o.picks = append(o.picks, pick{at: p.done[i].at, count: int(p.done[i].count)})
+	}
+	return true
+}
+
+// weighAll fills in the candidates of all pending jobs that may run on any node: machine by machine, so that what is
+// known of a machine is at hand for all jobs.
+func (p *Policy) weighAll() {
+	all := p.machines.set.All()
+	p.anywhere = p.anywhere[:0]
+	for _, k := range p.pending {
+		first := k.required
+		if len(k.preferred) > 0 {
+			first = k.preferred
+		}
+		if k.err == nil && k.demand != nil && same(first, all) {
+			o := &k.option
+			o.nodes, o.upTo = all, 0
+			o.of = p.room(o.of, len(all))
+			p.anywhere = append(p.anywhere, k)
+		}
+	}
+	for i, n := range all {
+		for _, k := range p.anywhere {
+			c := &k.option.of[i]
+			*c = candidate{at: n, tie: mix(k.salt + uint64(n))}
+			p.weigh(k, c)
+		}
+	}
+}
+
+// refresh brings a job's candidates up to date: all of them if they are of other nodes, or those that this cycle has
+// touched since.
+func (p *Policy) refresh(k *known, nodes []int32) {
+	o := &k.option
+	touched := p.machines.touched
+	if !same(o.nodes, nodes) {
+		o.nodes, o.upTo = nodes, len(touched)
+		o.of = p.room(o.of, len(nodes))
+		for i, n := range nodes {
+			c := candidate{at: n, tie: mix(k.salt + uint64(n))}
+			p.weigh(k, &c)
+			o.of[i] = c
+		}
+		return
+	}
+	for _, at := range touched[o.upTo:] {
+		if i, ok := position(nodes, at); ok && o.of[i].changes != p.machines.of[at].changes {
+			p.weigh(k, &o.of[i])
+		}
+	}
+	o.upTo = len(touched)
+}
+
+// room is memory for so many candidates: what there is, or that of a job that is gone.
+func (p *Policy) room(of []candidate, n int) []candidate {
+	if last := len(p.spare) - 1; cap(of) < n && last >= 0 {
+		of, p.spare = p.spare[last], p.spare[:last]
+	}
+	return slices.Grow(of[:0], n)[:n]
+}
+
+// same tells whether both are the same list in memory.
+func same(a, b []int32) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}
+
+// position is where a node is in a list of nodes that ascends.
+func position(nodes []int32, at int32) (int, bool) {
+	if int(at) < len(nodes) && nodes[at] == at { // all nodes, and most lists that are nearly all
+		return int(at), true
+	}
+	return slices.BinarySearch(nodes, at)
+}
+
+// first brings the best candidate to the front.
+func first(h []candidate) {
+	best := 0
+	for i := range h {
+		if h[i].before(&h[best]) {
+			best = i
+		}
+	}
+	if best > 0 {
+		h[0], h[best] = h[best], h[0]
+	}
+}
+
+func heapify(h []candidate) {
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		down(h, i)
+	}
+}
+
+// down moves a candidate to its place among those below it.
+func down(h []candidate, i int) {
+	for {
+		l := 2*i + 1
+		if l >= len(h) {
+			return
+		}
+		if r := l + 1; r < len(h) && h[r].before(&h[l]) {
+			l = r
+		}
+		if !h[l].before(&h[i]) {
+			return
+		}
+		h[i], h[l] = h[l], h[i]
+		i = l
+	}
+}
+
+// gang is the option as a plan has it.
+func (p *Policy) gang(o *option) []sched.NodeTasks {
+	out := make([]sched.NodeTasks, len(o.picks))
+	for i, pk := range o.picks {
+		out[i] = sched.NodeTasks{Node: p.machines.set.Node(int(pk.at)).Name, Tasks: pk.count}
+	}
+	return out
+}

@@ -1,0 +1,276 @@
+package distsched
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"time"
+
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/usage"
+)
+
+// Policy is DistSched's scheduler, DSSched. It implements [sched.Policy]. Between cycles it keeps what it has worked
+// out about jobs and machines. It is for one goroutine at a time.
+type Policy struct {
+	cfg      Config
+	cycle    uint64
+	jobs     map[string]*known
+	machines machines
+	pending  []*known
+	anywhere []*known // of pending: those that may run on any node
+
+	heap, done []candidate
+	spare      [][]candidate // of jobs that wait no more
+	shares     []float64     // by pick
+	nodes      []onNode
+	scratch    dist.Summand
+	eager      bool // for tests: every job's option is made anew after every start
+}
+
+// New returns a policy. Its error is a [*ConfigError].
+func New(cfg Config) (*Policy, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Policy{cfg: cfg, jobs: make(map[string]*known)}, nil
+}
+
+// Name implements [sched.Policy]: it is the configured name.
+func (p *Policy) Name() string { return p.cfg.Name }
+
+// Plan implements [sched.Policy]. A job that cannot be planned is deferred with the error as its reason's Fault; all
+// others are planned. Plan fails only if the snapshot contradicts itself or the context is done.
+func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := sched.CheckSnapshot(s); err != nil {
+		return nil, err
+	}
+	p.cycle++
+	begin := p.cfg.Stopwatch()
+	if err := p.machines.renew(&p.cfg, s); err != nil {
+		return nil, err
+	}
+	plan := &sched.Plan{Rest: sched.Reason{Code: sched.ReasonWaiting, Probability: sched.UnknownProbability}}
+	p.takeUp(s, plan)
+	if p.cfg.has(Preemption) {
+		p.preempt(s, plan)
+	}
+	summed := p.cfg.Stopwatch()
+	if err := p.choose(ctx, s.Now, plan); err != nil {
+		return nil, err
+	}
+	plan.Stats.ValueTime = (p.cfg.Stopwatch() - summed).Seconds()
+	plan.Stats.SolveTime = (summed - begin).Seconds()
+	p.finish(s, plan)
+	p.forget()
+	return plan, nil
+}
+
+// takeUp looks at the jobs that run, and brings the machines up to date.
+func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
+	for i := range s.Running {
+		r := &s.Running[i]
+		k := p.know(r.Job, &r.Prediction, 0, s.Nodes)
+		if k.err != nil {
+			plan.Stats.Fault = cmp.Or(plan.Stats.Fault, k.err.Error())
+			continue
+		}
+		if p.cfg.has(Observation) {
+			p.watch(k, r, s.Cycle)
+		}
+		for _, nt := range r.Nodes {
+			if at, ok := s.Nodes.Index(nt.Node); ok {
+				m := &p.machines.of[at]
+				m.next = append(m.next, entry{of: k, count: nt.Tasks, version: k.versionOn(int32(at))})
+			}
+		}
+	}
+	for _, k := range p.pending { // of the last cycle: those that wait still take it again
+		if k.option.of != nil {
+			p.spare = append(p.spare, k.option.of)
+			k.option.of = nil
+		}
+	}
+	p.machines.settle(s)
+	p.pending = p.pending[:0]
+	for i := range s.Pending {
+		w := &s.Pending[i]
+		k := p.know(w.Job, &w.Prediction, w.Attained, s.Nodes)
+		k.index = i
+		if k.watched != nil { // what it used was in a run that is over
+			k.watched = nil
+			k.version++
+		}
+		k.option.nodes, k.option.picks = nil, k.option.picks[:0]
+		p.pending = append(p.pending, k)
+	}
+}
+
+// queue has the jobs that may start, the best first.
+type queue []*known
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	if q[i].option.key != q[j].option.key {
+		return q[i].option.key > q[j].option.key
+	}
+	return byArrival(q[i], q[j]) < 0
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)   { *q = append(*q, x.(*known)) }
+func (q *queue) Pop() any {
+	old := *q
+	k := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return k
+}
+
+// choose starts the job that is worth most, again and again, until none fits (section 5.2.3).
+//
+// An option is made anew only when its job comes first and machines have changed since: what is left only shrinks, so
+// that an older option's worth is taken for a bound of the newer one's.
+func (p *Policy) choose(ctx context.Context, now time.Time, plan *sched.Plan) error {
+	p.weighAll()
+	q := make(queue, 0, len(p.pending))
+	for _, k := range p.pending {
+		if k.err == nil && k.demand != nil && p.renew(k, now, plan) {
+			q = append(q, k)
+		}
+	}
+	heap.Init(&q)
+	for len(q) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		k := q[0]
+		if k.option.upTo < len(p.machines.touched) {
+			if p.renew(k, now, plan) {
+				heap.Fix(&q, 0)
+			} else {
+				heap.Pop(&q)
+			}
+			continue
+		}
+		heap.Pop(&q)
+		p.start(k, plan)
+		if p.eager {
+			q = p.again(q, now, plan)
+		}
+	}
+	return nil
+}
+
+// again makes every option anew.
+func (p *Policy) again(q queue, now time.Time, plan *sched.Plan) queue {
+	kept := q[:0]
+	for _, k := range q {
+		if p.renew(k, now, plan) {
+			kept = append(kept, k)
+		}
+	}
+	heap.Init(&kept)
+	return kept
+}
+
+// renew makes a job's option and values it. It tells whether the job may start.
+func (p *Policy) renew(k *known, now time.Time, plan *sched.Plan) bool {
+	plan.Stats.Options++
+	o := &k.option
+	p.build(k)
+	if len(o.picks) == 0 {
+		return false
+	}
+	p.value(k, now)
+	switch p.cfg.Order {
+	case ByDensity:
+		o.key = o.value / p.takes(k)
+	case ByDeadline:
+		o.key = -due(k, now)
+	case ByRuntime:
+		o.key = -p.length(k)
+	default:
+		o.key = o.value
+	}
+	return o.value > 0
+}
+
+// start decides that a job starts where its option is.
+func (p *Policy) start(k *known, plan *sched.Plan) {
+	o := &k.option
+	for _, pk := range o.picks {
+		p.machines.start(pk.at, k, pk.count)
+	}
+	reason := sched.Reason{Code: sched.ReasonPlaced, Set: k.job.Required.String(), Value: o.value,
+		Probability: sched.UnknownProbability}
+	if k.worth.deadline > 0 {
+		reason.Probability = o.inTime
+	}
+	plan.Stats.Value += o.value
+	plan.Decisions = append(plan.Decisions,
+		sched.Decision{Job: k.job.ID, Kind: sched.Start, Nodes: p.gang(o), Reason: reason})
+}
+
+// finish tells of the jobs that cannot start at all, and what the plan promises twice.
+func (p *Policy) finish(s *sched.Snapshot, plan *sched.Plan) {
+	for _, k := range p.pending {
+		reason := sched.Reason{Code: sched.ReasonWaiting, Set: k.job.Required.String(),
+			Probability: sched.UnknownProbability}
+		o := &k.option
+		switch {
+		case k.err != nil:
+			reason.Code, reason.Fault = ReasonInvalid, k.err.Error()
+		case k.demand == nil:
+			reason.Code, reason.Obstacle = sched.ReasonNoFeasibleSet, s.Nodes.Obstacle(k.job, k.job.Required)
+		case len(o.picks) > 0 && !(o.value > 0):
+			reason.Code = sched.ReasonNoUtility
+		default:
+			continue
+		}
+		plan.Decisions = append(plan.Decisions, sched.Decision{Job: k.job.ID, Reason: reason})
+	}
+	for _, r := range [...]string{usage.CPU, usage.Memory} {
+		if index(s.Nodes, r) >= 0 {
+			plan.Overpacks = append(plan.Overpacks, r)
+		}
+	}
+}
+
+// ReasonInvalid is the reason of a pending job that cannot be planned; its Fault says why.
+const ReasonInvalid sched.ReasonCode = "invalid"
+
+// takes is the larger share that a job takes of what the cluster offers of CPU and of memory.
+func (p *Policy) takes(k *known) float64 {
+	cpu, memory := 0.0, 0.0
+	for i := range p.machines.of {
+		m := &p.machines.of[i]
+		if m.cpu != nil {
+			cpu += m.cpu.Limit()
+		}
+		if m.memory != nil {
+			memory += m.memory.Limit()
+		}
+	}
+	tasks := float64(k.job.Tasks)
+	return max(tiny, tasks*k.profile.cpu.Mean()/max(cpu, tiny), tasks*k.profile.memory.Mean()/max(memory, tiny))
+}
+
+// due is in how many seconds a job is due.
+func due(k *known, now time.Time) float64 {
+	if k.worth.deadline <= 0 {
+		return maxTail
+	}
+	return k.worth.deadline - now.Sub(k.job.Submitted).Seconds()
+}
+
+// length is for how many seconds a job is expected to run unhindered.
+func (p *Policy) length(k *known) float64 {
+	if k.profile.work > 0 {
+		return k.profile.work / max(k.profile.cpu.Mean(), tiny)
+	}
+	return k.profile.runtime.Mean()
+}

@@ -1,0 +1,165 @@
+package distsched
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/usage"
+)
+
+// victim is a task that preemption may stop.
+type victim struct {
+	k           *known
+	running     int // index in the snapshot
+	node        string
+	at          int32
+	want        float64 // CPU that it wants
+	overRequest bool
+	overRange   bool // uses more than was predicted
+	contended   int  // on how many contended machines its job runs
+}
+
+// preempt relieves machines on which tasks want more CPU than there is: it stops tasks of lower priority than another
+// that runs there, until the rest fit (section 5.3.2). First go those that use more than they requested, then those
+// that use more than was predicted, then those whose jobs run on most contended machines, and the largest of them.
+func (p *Policy) preempt(s *sched.Snapshot, plan *sched.Plan) {
+	if p.machines.cpu < 0 {
+		return
+	}
+	want := p.demands(s)
+	contended := make(map[int32]bool)
+	for at := range want {
+		m := &p.machines.of[at]
+		if m.cpu != nil && want[at].sum > p.cfg.PreemptTo*m.cpu.Limit()*(1+tiny) {
+			contended[int32(at)] = true
+		}
+	}
+	if len(contended) == 0 {
+		return
+	}
+	victims := p.victims(s, want, contended)
+	stopped := make(map[int][]sched.NodeTasks)
+	for i := range victims {
+		v := &victims[i]
+		w := &want[v.at]
+		if w.sum <= p.cfg.PreemptTo*p.machines.of[v.at].cpu.Limit()*(1+tiny) {
+			continue
+		}
+		w.sum -= v.want
+		stopped[v.running] = addTask(stopped[v.running], v.node)
+	}
+	for i := range s.Running {
+		nodes := stopped[i]
+		if len(nodes) == 0 {
+			continue
+		}
+		if tasksOn(nodes) == tasksOn(s.Running[i].Nodes) {
+			nodes = nil // the whole job
+		}
+		plan.Decisions = append(plan.Decisions, sched.Decision{Job: s.Running[i].Job.ID, Kind: sched.Preempt, Nodes: nodes,
+			Reason: sched.Reason{Code: sched.ReasonPreempted, Probability: sched.UnknownProbability}})
+	}
+}
+
+// demand is what the tasks of a machine want.
+type demand struct {
+	sum     float64
+	highest int // priority of those that are throttled
+	any     bool
+}
+
+// demands adds up what tasks want on each machine, as far as it was measured. A task that was throttled wants at least
+// what it gets, and what is predicted of it if that is more.
+func (p *Policy) demands(s *sched.Snapshot) []demand {
+	want := make([]demand, len(p.machines.of))
+	for i := range s.Others {
+		want[i].sum = s.Others[i].CPU
+	}
+	for i := range s.Running {
+		r := &s.Running[i]
+		k := p.jobs[r.Job.ID]
+		for t := range r.Use {
+			at, ok := p.machines.set.Index(r.Use[t].Node)
+			if !ok || k == nil || k.err != nil {
+				continue
+			}
+			w := &want[at]
+			w.sum += wants(k, &r.Use[t])
+			if r.Use[t].Throttled && (!w.any || r.Job.Priority > w.highest) {
+				w.highest, w.any = r.Job.Priority, true
+			}
+		}
+	}
+	return want
+}
+
+func wants(k *known, u *usage.Task) float64 {
+	if u.Throttled {
+		return max(u.Now.CPU, k.profile.cpu.Mean())
+	}
+	return u.Now.CPU
+}
+
+// victims are the tasks that may be stopped, in the order in which they are.
+func (p *Policy) victims(s *sched.Snapshot, want []demand, contended map[int32]bool) []victim {
+	var out []victim
+	for i := range s.Running {
+		r := &s.Running[i]
+		k := p.jobs[r.Job.ID]
+		if k == nil || k.err != nil || len(r.Use) == 0 {
+			continue
+		}
+		on := 0
+		for _, nt := range r.Nodes {
+			if at, ok := p.machines.set.Index(nt.Node); ok && contended[int32(at)] {
+				on++
+			}
+		}
+		for t := range r.Use {
+			u := &r.Use[t]
+			at, ok := p.machines.set.Index(u.Node)
+			if !ok || !contended[int32(at)] || !want[at].any || r.Job.Priority >= want[at].highest {
+				continue
+			}
+			out = append(out, victim{
+				k: k, running: i, node: u.Node, at: int32(at), want: wants(k, u), contended: on,
+				overRequest: u.Now.CPU > r.Job.Demand[usage.CPU], overRange: u.Now.CPU > k.profile.cpu.Max(),
+			})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b victim) int {
+		return cmp.Or(sooner(a.overRequest, b.overRequest), sooner(a.overRange, b.overRange), b.contended-a.contended,
+			cmp.Compare(b.want, a.want), strings.Compare(a.k.job.ID, b.k.job.ID))
+	})
+	return out
+}
+
+// sooner puts what holds before what does not.
+func sooner(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+func addTask(nodes []sched.NodeTasks, node string) []sched.NodeTasks {
+	for i := range nodes {
+		if nodes[i].Node == node {
+			nodes[i].Tasks++
+			return nodes
+		}
+	}
+	return append(nodes, sched.NodeTasks{Node: node, Tasks: 1})
+}
+
+func tasksOn(nodes []sched.NodeTasks) (sum int) {
+	for _, nt := range nodes {
+		sum += nt.Tasks
+	}
+	return sum
+}
