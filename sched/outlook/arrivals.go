@@ -66,7 +66,7 @@ func (a *arrivals) replay(now, giveUp float64, hash uint64, most, order int) fun
 		if i > 0 {
 			gap = max(0, j.at-before.at)
 		}
-		t += gap * stretch
+		t += float64(gap * stretch)
 		count++
 		hash = mix(hash)
 		e := entry{at: -1, seq: math.MaxInt32 - int32(most-count), size: j.size, until: math.Inf(1),

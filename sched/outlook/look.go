@@ -250,7 +250,7 @@ func (e *Estimator) imagine(c *cycle) {
 		}
 	}
 	if e.asks(c) {
-		e.ask(c, best)
+		e.ask(c)
 	}
 }
 
@@ -264,7 +264,7 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 	for i := range c.running {
 		h := &c.running[i]
 		p := h.passed + float64((1-h.passed)*uniform(mix(h.hash^salt)))
-		left := (h.runtime.Quantile(min(p, 1)) - h.ran) * h.slow
+		left := float64((h.runtime.Quantile(min(p, 1)) - h.ran) * h.slow)
 		if !(left > 0) { // refuted: as long again as it is over
 			_, hi := h.runtime.Bounds()
 			left = max(h.ran-hi, e.cycle)
@@ -286,7 +286,7 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 			slow = j.job.SlowdownOrOne()
 		}
 		w.add(entry{key: j.traits.key(order), seq: int32(i), at: int32(i), size: j.size,
-			until: e.until(&j.traits, c.now), runtime: slow * runtime.Quantile(uniform(u))})
+			until: e.until(&j.traits, c.now), runtime: float64(slow * runtime.Quantile(uniform(u)))})
 	}
 	w.line()
 	most := len(c.jobs) + 200
@@ -313,7 +313,7 @@ func (e *Estimator) asks(c *cycle) bool {
 func due(cycles int) bool { return cycles&(cycles-1) == 0 }
 
 // ask has each order say when the jobs start, by one world, and notes what is said.
-func (e *Estimator) ask(c *cycle, best int) {
+func (e *Estimator) ask(c *cycle) {
 	for i := range c.jobs {
 		j := &c.jobs[i]
 		if !due(j.cycles) || j.never {
