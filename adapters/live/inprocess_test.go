@@ -144,7 +144,8 @@ func (s *site) agent(name string, workers int, e live.Executor) *running {
 	s.t.Helper()
 	system, fleet := s.system("kairos", workers)
 	return start(func(ctx context.Context) error {
-		return live.RunAgent(ctx, live.AgentConfig{System: system, Fleet: fleet, Name: name, Workers: s.take, Executor: e, Attempts: 2,
+		return live.RunAgent(ctx, live.AgentConfig{System: system, Fleet: fleet, Name: name, Workers: s.take,
+			Executor: e, Attempts: 2,
 			TLS: s.secure(name), Resend: 50 * time.Millisecond,
 			Log: slog.New(slog.NewTextHandler(s.t.Output(), nil))})
 	})

@@ -31,7 +31,8 @@ func Work(total, tick time.Duration, now func() time.Time, sleep func(time.Durat
 	}
 }
 
-// Publish makes the file that says that a task was done: whole at once, and once. A second time changes nothing.
+// Publish makes the file that says that a task was done: whole at once, and once. A second time changes nothing. An
+// attempt that is killed meanwhile may leave a file behind whose name begins with a dot.
 func Publish(dir, job string, task int) error {
 	f, err := os.CreateTemp(dir, ".attempt-*")
 	if err != nil {
