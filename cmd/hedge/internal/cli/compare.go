@@ -72,8 +72,8 @@ jobs; those that predict have learnt from the log before the window and go on le
 
 The policies:
 ` + explained(s.Systems.List(), "window") + `
-For machines that tasks share, where CPU is shared in time and memory is not:
-` + explained(s.Systems.List(), workloadShared) + `
+With --workload dag jobs have stages, which these know, besides those above:
+` + explained(staged(s.Systems.List()), workloadDAG) + `
 With --workload tasks every task is placed by itself, by systems made of messages:
 ` + explained(s.Systems.List(), workloadTasks) + `
 With --workload shared many tasks share a machine's CPU and memory, and use less or more than they request:

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
@@ -73,6 +74,11 @@ func suiting(set *systems.Set, workload string) (names []string) {
 		}
 	}
 	return names
+}
+
+// staged are the systems that are for jobs with stages alone.
+func staged(list []systems.System) []systems.System {
+	return slices.DeleteFunc(list, func(s systems.System) bool { return !s.Stages })
 }
 
 // explained says, for the help of a command, what each system does that suits a workload, under the paper it is from.
