@@ -167,8 +167,10 @@ func (b *sharedBuilder) requests(jobs []trace.Job) []trace.Amount {
 // use makes the series of a job's tasks. All have the same use, over their own runtimes.
 func (b *sharedBuilder) use(u *user) {
 	row := &b.fill.rows[u.row]
-	mean := trace.Amount{CPU: row.mean.CPU * u.request.CPU, Memory: row.mean.Memory * u.request.Memory}
-	most := trace.Amount{CPU: row.most.CPU * u.request.CPU, Memory: row.most.Memory * u.request.Memory}
+	mean := trace.Amount{CPU: float64(row.mean.CPU * u.request.CPU),
+		Memory: float64(row.mean.Memory * u.request.Memory)}
+	most := trace.Amount{CPU: float64(row.most.CPU * u.request.CPU),
+		Memory: float64(row.most.Memory * u.request.Memory)}
 	room := trace.Amount{CPU: b.spec.Machine.CPU, Memory: timeshare.EvictAt * b.spec.Machine.Memory}
 	u.capped = most.CPU > room.CPU || most.Memory > room.Memory
 	shape := u.shape
@@ -316,7 +318,7 @@ func (b *sharedBuilder) heavy(users []user) []user {
 		return false
 	})
 	slices.SortStableFunc(users, func(x, y user) int { return cmp.Compare(x.cpuTime, y.cpuTime) })
-	light, left := 0, b.spec.Light*total
+	light, left := 0, float64(b.spec.Light*total)
 	for light < len(users) && users[light].cpuTime <= left {
 		left -= users[light].cpuTime
 		light++
