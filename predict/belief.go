@@ -59,7 +59,7 @@ func (b Belief) Doubted(count int, sum, variance float64) Belief {
 
 // Within tells whether all means up to so many standard deviations away are from low to below high.
 func (b Belief) Within(low, high, deviations float64) bool {
-	reach := deviations * math.Sqrt(b.Variance)
+	reach := float64(deviations * math.Sqrt(b.Variance))
 	return b.Mean-reach >= low && b.Mean+reach < high
 }
 

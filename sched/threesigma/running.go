@@ -154,7 +154,7 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	if r.Job.Checkpoint {
 		done = 0
 	}
-	price := p.cfg.PreemptWeight * max(worth, minPrice) * (1 + done)
+	price := float64(p.cfg.PreemptWeight * max(worth, minPrice) * (1 + done))
 	if done > 0 && p.cfg.Surcharge != nil {
 		price += p.cfg.Surcharge(r, time.Duration(elapsed*float64(time.Second)))
 	}
