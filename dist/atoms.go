@@ -2,21 +2,20 @@ package dist
 
 import "math"
 
-// Atoms is a distribution as a few values with their probabilities: what sums of quantities are made of. It is
-// immutable and safe for concurrent use.
+// Atoms is a distribution with few values. [Summand.Set] takes one. It is immutable and safe for concurrent use.
 type Atoms struct {
 	x, p   []float64
 	mean   float64
 	spread float64
 }
 
-// tailHalvings is how often the last of the cells that atoms stand for is halved. A sum runs over where the largest
-// values are, so these are told apart.
+// tailHalvings is how often the last cell is halved. The largest values decide whether a sum exceeds its limit, so the
+// upper tail gets more atoms.
 const tailHalvings = 4
 
-// NewAtoms cuts d into at most n atoms, n of 8 … 65536. If d has nothing but atoms, and not more, they are d itself.
-// Otherwise they are the means of cells of equal probability, of which the last is halved four times; the mean stays
-// that of d.
+// NewAtoms cuts d into at most n atoms, with n from 8 to 65536. A d with at most n values is kept exactly. Any other is
+// cut into n-4 cells of equal probability, the last cell is halved four times, and each atom is the mean of its cell.
+// So the mean stays that of d. The error is a [*ParamError].
 func NewAtoms(d Distribution, n int) (*Atoms, error) {
 	const fn = "dist.NewAtoms"
 	if err := checkDist(fn, "d", d); err != nil {
@@ -37,7 +36,7 @@ func NewAtoms(d Distribution, n int) (*Atoms, error) {
 	return a, nil
 }
 
-// exact takes the atoms of a histogram that has nothing else, and not too many.
+// exact copies the atoms of a histogram that has only atoms, and not too many. It tells whether it did.
 func (a *Atoms) exact(h *Histogram, n int) bool {
 	if h.Len() > 2*n {
 		return false
@@ -60,14 +59,14 @@ func (a *Atoms) cut(d Distribution, n int) {
 	lo, below, p0 := d.Quantile(0), 0.0, 0.0
 	for i := range n {
 		p1 := float64(i+1) / float64(equal)
-		if i >= equal-1 { // halves of what is left, the last two alike
+		if i >= equal-1 { // half of what is left; the last two are equal
 			p1 = 1 - 1/float64(equal*(2<<(i-equal+1)))
 		}
 		hi, upTo := d.Quantile(p1), d.Mean()
 		if i == n-1 {
 			p1, hi = 1, d.Quantile(1)
 		} else {
-			upTo = PartialMean(d, hi) - float64(hi*(d.CDF(hi)-p1)) // what of an atom at hi belongs to the next cells
+			upTo = PartialMean(d, hi) - float64(hi*(d.CDF(hi)-p1)) // the next cells get the rest of an atom at hi
 		}
 		mean := (upTo - below) / (p1 - p0)
 		if math.IsInf(hi, 1) {
@@ -78,7 +77,7 @@ func (a *Atoms) cut(d Distribution, n int) {
 	}
 }
 
-// add adds the next cell; cells of one value are one atom.
+// add appends a cell. Cells with equal means share an atom.
 func (a *Atoms) add(c cell) {
 	a.spread = max(a.spread, c.mean-c.lo, c.hi-c.mean)
 	a.mean += float64(c.mean * c.mass)
@@ -92,7 +91,7 @@ func (a *Atoms) add(c cell) {
 // Len is the number of atoms, at least 1.
 func (a *Atoms) Len() int { return len(a.x) }
 
-// At is atom i, 0 <= i < Len(): its value and its probability. Values ascend.
+// At is the value and the probability of atom i, 0 <= i < Len(). Values ascend.
 func (a *Atoms) At(i int) (value, probability float64) { return a.x[i], a.p[i] }
 
 // Mean is the mean.
@@ -101,5 +100,5 @@ func (a *Atoms) Mean() float64 { return a.mean }
 // Max is the largest value.
 func (a *Atoms) Max() float64 { return a.x[len(a.x)-1] }
 
-// Spread is the farthest that any mass of the distribution was moved when it was cut.
+// Spread bounds how far NewAtoms moved any value; it is 0 for a distribution that was kept exactly.
 func (a *Atoms) Spread() float64 { return a.spread }

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// largestCells is how many cells a distribution of another kind is cut into, and a quarter of the knots that Largest
-// keeps.
+// largestCells is how many cells Tabulate cuts a distribution into. The result of Largest has about four times as many
+// knots.
 const largestCells = 128
 
-// Largest returns the distribution of the larger of A and B, which are taken to be independent: its CDF is the product
-// of theirs. Where one cannot be less than the other it is that one as it is. Otherwise the product is exact
-// at every knot of the two, each of which [Tabulate] cuts into 128 cells if it is not piecewise linear, and at some
-// values between; it is straight in between. The result has some 500 knots at most. It uses nothing that rounds
-// differently from machine to machine.
+// Largest returns the distribution of max(A, B) for independent A and B: its CDF is the product of theirs. If one is
+// never less than the other, it is returned as it is. Otherwise [Tabulate] first makes a and b piecewise linear, with
+// 128 cells each if they are not so already. The product is exact at the knots of both and at some values between, and
+// linear elsewhere. The result has about 500 knots at most. It calls no function that rounds differently on different
+// machines. The error is that of a nil distribution.
 func Largest(a, b Distribution) (Distribution, error) {
 	const fn = "dist.Largest"
 	if err := checkDist(fn, "a", a); err != nil {
@@ -46,7 +46,7 @@ func product(a, b *Histogram) *Histogram {
 	xs := slices.Concat(a.x, b.x)
 	slices.SortFunc(xs, cmp.Compare[float64])
 	xs = slices.Compact(xs)
-	parts := max(2, 2*largestCells/len(xs)) // between two knots of either
+	parts := max(2, 2*largestCells/len(xs)) // intervals between two knots
 	out := newBuilder((parts + 1) * len(xs))
 	for i, x := range xs {
 		for k := 1; i > 0 && k < parts; k++ {
@@ -59,7 +59,7 @@ func product(a, b *Histogram) *Histogram {
 	return out.histogram()
 }
 
-// below is the probability of less than x.
+// below is P(X < x).
 func (h *Histogram) below(x float64) float64 {
 	i := countLT(h.x, x)
 	if i < len(h.x) && h.x[i] == x {

@@ -2,35 +2,36 @@ package dist
 
 import "math"
 
-// Total is the distribution of a sum of independent quantities that matters up to a limit, as of what the tasks on a
-// machine use: a bounded grid of equal cells and, beyond the limit, one mass. Adding a quantity costs one
-// multiplication for every cell and atom; nothing is allocated after [NewTotal].
+// Total is the distribution of a sum of independent quantities, such as what the tasks on a machine use. It is exact
+// only up to a limit: it is a grid of equal cells from 0 to the limit, and a single mass beyond. Adding a quantity costs
+// one multiplication per occupied cell and atom. Nothing is allocated after [NewTotal].
 //
-// There is no way to take a quantity out of the sum, since dividing it out of the sum's distribution is unstable.
-// Whoever needs that sums anew: equal quantities in equal order give equal bits.
+// A quantity cannot be removed, because deconvolution is numerically unstable. To remove one, Reset and add the others
+// again. Equal quantities in equal order give equal bits.
 //
-// The mean is exact but for rounding. What a quantity has at one value is moved by at most so much, see
-// [Total.Error], so with F the true distribution function and e the error
+// The mean is exact up to rounding. Moving values to the grid shifts the sum by at most e = [Total.Error]. With F the
+// true distribution function,
 //
 //	F(x-e) <= 1 - Tail(x) <= F(x+e).
 //
-// A Total is for one goroutine at a time.
+// A Total must not be used by several goroutines at once, not even to read it.
 type Total struct {
 	step   float64
 	limit  float64
-	offset float64   // what the sum is beyond the value of a cell
-	mass   []float64 // mass[i] at offset + i·step
+	offset float64   // added to every cell's value
+	mass   []float64 // mass[i] is at offset + i·step
 	spare  []float64
-	begin  int     // mass[:begin] is 0
-	end    int     // mass[end:] is 0
-	over   float64 // beyond the last cell
-	tail   []float64
-	summed bool // tail is of mass
+	begin  int       // mass[:begin] is 0
+	end    int       // mass[end:] is 0
+	over   float64   // the mass beyond the last cell
+	tail   []float64 // tail[i] is the mass of cell i and all above; see sumUp
+	summed bool      // tail is up to date
 	mean   float64
 	err    float64
 }
 
-// NewTotal returns the sum of nothing, which matters up to a limit above 0, on a grid of at least 2 cells.
+// NewTotal returns an empty sum, which is 0, with a limit above 0 and a grid of 2 to 65536 cells. Its error is a
+// [*ParamError].
 func NewTotal(limit float64, cells int) (*Total, error) {
 	const fn = "dist.NewTotal"
 	if err := checkPositive(fn, "limit", limit); err != nil {
@@ -47,14 +48,14 @@ func NewTotal(limit float64, cells int) (*Total, error) {
 	return t, nil
 }
 
-// Reset makes it the sum of nothing again.
+// Reset empties the sum.
 func (t *Total) Reset() {
 	clear(t.mass[:t.end])
 	t.mass[0], t.begin, t.end = 1, 0, 1
 	t.offset, t.over, t.mean, t.err, t.summed = 0, 0, 0, 0, false
 }
 
-// Limit is the value up to which the sum matters.
+// Limit is the value up to which the distribution is known.
 func (t *Total) Limit() float64 { return t.limit }
 
 // Step is the width of a cell.
@@ -63,10 +64,10 @@ func (t *Total) Step() float64 { return t.step }
 // Mean is the sum's mean.
 func (t *Total) Mean() float64 { return t.mean }
 
-// Error is the most by which the sum's values are off, in the sense of the type's comment.
+// Error bounds how far the sum's values have been moved; see [Total].
 func (t *Total) Error() float64 { return t.err }
 
-// Add adds a quantity, which was set for the total's step.
+// Add adds a quantity. It must have been set for the total's step.
 func (t *Total) Add(s *Summand) {
 	t.offset += s.offset
 	t.mean += s.mean
@@ -100,10 +101,10 @@ func (t *Total) Add(s *Summand) {
 	t.trim()
 }
 
-// dust is a probability that is below all rounding.
+// dust is a probability too small to matter beside rounding.
 const dust = 1e-18
 
-// trim moves dust from the lowest cells to the next ones, so that these are not reckoned with any more.
+// trim moves dust in the lowest cells upwards, so that later sums skip those cells.
 func (t *Total) trim() {
 	for t.begin+1 < t.end && t.mass[t.begin] < dust {
 		t.mass[t.begin+1] += t.mass[t.begin]
@@ -112,7 +113,7 @@ func (t *Total) trim() {
 	}
 }
 
-// accumulate adds p times from to a slice of the same length.
+// accumulate adds p·from to a slice of the same length.
 func accumulate(to, from []float64, p float64) {
 	to = to[:len(from)]
 	i := 0
@@ -128,14 +129,14 @@ func accumulate(to, from []float64, p float64) {
 	}
 }
 
-// Tail is the probability that the sum is larger than x. An x above the limit counts as the limit. Sums that are within
-// a billionth of the limit of x are not larger.
+// Tail is the probability that the sum exceeds x. An x above the limit counts as the limit. A sum that exceeds x by no
+// more than a billionth of the limit does not count.
 func (t *Total) Tail(x float64) float64 {
 	t.sumUp()
 	return t.beyond(t.cellsTo(x))
 }
 
-// TailWith is what Tail would be after Add of this quantity.
+// TailWith is the Tail that the sum would have with this quantity added. The sum does not change.
 func (t *Total) TailWith(s *Summand, x float64) float64 {
 	t.sumUp()
 	to := t.cellsTo(x - s.offset)
@@ -147,7 +148,7 @@ func (t *Total) TailWith(s *Summand, x float64) float64 {
 	}
 	sum, p := 0.0, s.p[:len(s.at)]
 	for k, at := range s.at {
-		if at >= to { // whatever the others are
+		if at >= to { // too large by itself, and so are all that follow
 			for _, q := range p[k:] {
 				sum += q
 			}
@@ -158,7 +159,7 @@ func (t *Total) TailWith(s *Summand, x float64) float64 {
 	return min(sum, 1)
 }
 
-// cellsTo is the first cell whose sum is larger than x.
+// cellsTo is the first cell whose value exceeds x.
 func (t *Total) cellsTo(x float64) int {
 	const tolerance = 1e-9
 	r := (min(x, t.limit)-t.offset)/t.step + float64(tolerance*float64(len(t.mass)))
@@ -171,12 +172,12 @@ func (t *Total) cellsTo(x float64) int {
 	return int(r) + 1
 }
 
-// beyond is the probability of the cells from one on.
+// beyond is the probability of a cell and all above.
 func (t *Total) beyond(cell int) float64 {
 	return t.tail[min(max(cell, 0), len(t.tail)-1)]
 }
 
-// sumUp sums the cells from the last one down.
+// sumUp fills tail.
 func (t *Total) sumUp() {
 	if t.summed {
 		return
@@ -192,20 +193,20 @@ func (t *Total) sumUp() {
 	}
 }
 
-// Summand is a quantity on the grid of totals with one step. Its zero value is ready for Set. It may be shared once
-// nobody calls Set any more.
+// Summand is a quantity on the grid of totals that have the same step. Call Set before use. It may be shared by
+// goroutines while none calls Set.
 type Summand struct {
 	at     []int     // cells, ascending
-	p      []float64 // of each
-	offset float64   // what the quantity is beyond the value of its cell
+	p      []float64 // the probability of each
+	offset float64   // added to every cell's value
 	mean   float64
 	err    float64
 }
 
-// Set makes it k times the quantity, k >= 0, on a grid of a step above 0. It uses the memory that it has.
+// Set makes it k times the quantity, k >= 0, for totals with a step above 0. It reuses its memory.
 //
-// Atoms are moved to cells one after the other, each by what brings the mean nearest. What is left over, and the
-// quantity's smallest value, is an offset that is kept exactly; so a quantity that is certain is not moved at all.
+// Each atom goes to the cell that keeps the mean so far closest to the true one. The smallest value and the mean's
+// remaining difference are kept exactly, as an offset. So a quantity that is certain is not moved at all.
 func (s *Summand) Set(a *Atoms, k, step float64) {
 	s.at, s.p = s.at[:0], s.p[:0]
 	low := float64(k * a.x[0])
@@ -213,7 +214,8 @@ func (s *Summand) Set(a *Atoms, k, step float64) {
 	if len(a.x) == 1 || k == 0 {
 		return
 	}
-	left, least, most := 0.0, math.Inf(1), math.Inf(-1) // of the mean; how far atoms were moved. All are in cells.
+	// left is what the mean still lacks; least and most bound how far atoms were moved. All are in cells.
+	left, least, most := 0.0, math.Inf(1), math.Inf(-1)
 	for i, p := range a.p {
 		exact := (float64(k*a.x[i]) - low) / step
 		cell := int(min(exact+left/p, 1<<30))

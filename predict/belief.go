@@ -6,31 +6,32 @@ import (
 	"github.com/hedgesched/hedge/dist"
 )
 
-// Belief is what is known of the mean task time of one job, in seconds: a normal distribution, as in section 4.1 of
-// SLearn (NSDI 2022). History gives the first belief, and each task that ends sharpens it. An infinite Variance is no
-// knowledge at all. It is a plain value, safe for concurrent use.
+// Belief is a normal distribution over the mean task time of one job, as in section 4.1 of SLearn (NSDI 2022). Mean is
+// in seconds, Variance in seconds². History gives the prior, and each task that ends sharpens it. An infinite Variance
+// means that nothing is known. A Belief is a plain value.
 type Belief struct{ Mean, Variance float64 }
 
-// Unknown is the belief before anything is known.
+// Unknown is the belief that knows nothing.
 func Unknown() Belief { return Belief{Variance: math.Inf(1)} }
 
-// Spread of a normal distribution: its 15.87 % and 84.13 % quantiles are a standard deviation from the mean.
+// The levels of the quantiles one standard deviation below and above the mean of a normal distribution.
 const (
 	below = 0.15865525393145707
 	above = 1 - below
 )
 
-// BeliefOf is the belief that a forecast amounts to: its median, and half the distance between the quantiles that a
-// normal distribution has a standard deviation below and above. Both bear the long tails that runtimes have, which a
-// mean and a variance do not.
+// BeliefOf turns a forecast into a belief. The mean is the forecast's median. The standard deviation is half the
+// distance between its 15.87 % and 84.13 % quantiles. Unlike the forecast's own mean and variance, these are robust
+// against the long tails of runtimes.
 func BeliefOf(d dist.Distribution) Belief {
 	half := (d.Quantile(above) - d.Quantile(below)) / 2
 	return Belief{Mean: d.Quantile(0.5), Variance: half * half}
 }
 
-// After is the belief after count tasks took sum seconds together, each of which has that variance about the job's
-// mean: (Σy/σ₁² + µ/σ₀²) / (m/σ₁² + 1/σ₀²), with the variance 1 / (m/σ₁² + 1/σ₀²). The order of the tasks does not
-// matter, nor whether they are told at once. Without tasks the belief is as it was; a variance of 0 leaves no doubt.
+// After is the posterior once count tasks have taken sum seconds in total. The variance is that of a task's time about
+// the job's mean, in seconds². With m tasks y, σ₁² that variance and (µ, σ₀²) the prior, the posterior's mean is
+// (Σy/σ₁² + µ/σ₀²) / (m/σ₁² + 1/σ₀²) and its variance 1 / (m/σ₁² + 1/σ₀²). Feeding the tasks one by one gives the same
+// up to rounding. With no tasks the belief stays as it is. If both variances are 0, the prior wins.
 func (b Belief) After(count int, sum, variance float64) Belief {
 	switch m := float64(count); {
 	case count == 0:
@@ -45,9 +46,9 @@ func (b Belief) After(count int, sum, variance float64) Belief {
 	}
 }
 
-// Doubted is the belief in the light of a mean of count tasks that it did not expect. If the mean is further off than
-// the variances explain, the belief's own variance was too small, and the distance tells how large it is: (ȳ-µ)² -
-// σ₁²/m is the most likely one. So a belief that is wrong for this job does not outweigh what the job shows.
+// Doubted widens the belief if the mean of count tasks lies farther away than the variances explain. It raises the
+// belief's variance to the most likely value given that mean, (ȳ-µ)² - σ₁²/m, and never lowers it. The parameters are
+// those of After. So a prior that is wrong for this job does not outweigh the job's own tasks.
 func (b Belief) Doubted(count int, sum, variance float64) Belief {
 	if count == 0 {
 		return b
@@ -57,14 +58,14 @@ func (b Belief) Doubted(count int, sum, variance float64) Belief {
 	return b
 }
 
-// Within tells whether all means up to so many standard deviations away are from low to below high.
+// Within tells whether the interval of that many standard deviations on either side of the mean lies in [low, high).
 func (b Belief) Within(low, high, deviations float64) bool {
 	reach := float64(deviations * math.Sqrt(b.Variance))
 	return b.Mean-reach >= low && b.Mean+reach < high
 }
 
-// Forecast is the belief as a distribution, cut off at 0, for whatever plans with one. A belief that knows nothing, or
-// is of no runtime, is refused with an error of package dist.
+// Forecast is the belief as a distribution truncated at 0. If the mean or variance is not valid for one, such as an
+// infinite variance, the error is that of package dist.
 func (b Belief) Forecast() (dist.Distribution, error) {
 	if b.Variance == 0 {
 		return dist.NewPoint(b.Mean)
@@ -72,24 +73,24 @@ func (b Belief) Forecast() (dist.Distribution, error) {
 	return dist.NewNormal(b.Mean, math.Sqrt(b.Variance))
 }
 
-// Drift watches whether forecasts have become wrong. It is told of each runtime the place that it had in its forecast,
-// the value of the forecast's CDF: such places are even from 0 to 1 if the forecasts are right. Two sums
-// (CUSUM, Page 1954) grow as the places lean to one side. Where one exceeds a limit there is an alarm, until it has
-// sunk to half of that. The zero value is ready for use. It is not safe for concurrent use.
+// Drift detects that forecasts have become biased. It takes the value of each forecast's CDF at the actual runtime: if
+// forecasts are right, these values are uniform on [0, 1]. Two cumulative sums (CUSUM, Page 1954) grow while the values
+// lean to one side. The alarm is raised when a sum reaches a limit, and ends when both are below half of it. The zero
+// value is ready for use. It is not safe for concurrent use.
 type Drift struct {
 	longer, shorter float64
 	alarm           bool
 }
 
 const (
-	// driftSlack is by how much the mean place may lean unnoticed.
+	// driftSlack is how far the mean value may be from a half without an alarm.
 	driftSlack = 0.15
-	// driftLimit is where the alarm is. Forecasts whose places all lean to the end of one side reach it in nine jobs; with
-	// even, independent places it is a matter of tens of thousands.
+	// driftLimit is the sum at which the alarm is raised. If all values are 0, or all are 1, that takes nine jobs. With
+	// independent uniform values a false alarm takes tens of thousands.
 	driftLimit = 3
 )
 
-// Observe takes the place of a runtime, from 0 to 1.
+// Observe takes the value of a forecast's CDF at the actual runtime. Values outside [0, 1] are clamped.
 func (d *Drift) Observe(place float64) {
 	lean := min(max(place, 0), 1) - 0.5
 	d.longer = min(max(0, d.longer+lean-driftSlack), driftLimit)
@@ -102,5 +103,5 @@ func (d *Drift) Observe(place float64) {
 	}
 }
 
-// Alarm tells whether forecasts should not be trusted.
+// Alarm tells whether the forecasts are biased at present.
 func (d *Drift) Alarm() bool { return d.alarm }

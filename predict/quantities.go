@@ -6,13 +6,14 @@ import (
 	"github.com/hedgesched/hedge/dist"
 )
 
-// quantity is the history of something that jobs use.
+// quantity is a quantity that jobs use, and its history.
 type quantity struct {
 	name    Quantity
 	history *History
 }
 
-// addUsage forecasts the quantities, and makes the forecasts consistent. The NMAE of the runtime's expert is given.
+// addUsage forecasts the quantities. Then it makes work = CPU · runtime hold for the points, by scaling the forecast
+// whose expert has the largest NMAE. Runtime is the NMAE of the runtime's expert.
 func (h *History) addUsage(p *Prediction, runtime float64, v *values) {
 	of := make(map[Quantity]Prediction, len(h.others))
 	scores := make(map[Quantity]float64, len(h.others))
@@ -24,7 +25,7 @@ func (h *History) addUsage(p *Prediction, runtime float64, v *values) {
 	cpu, hasCPU := of[CPU]
 	work, hasWork := of[CPUTime]
 	if hasCPU && hasWork && p.Samples > 0 {
-		switch worst := max(runtime, scores[CPU], scores[CPUTime]); worst { // of equal ones the less predictable by nature
+		switch worst := max(runtime, scores[CPU], scores[CPUTime]); worst { // ties: the naturally less predictable first
 		case runtime:
 			p.scale(work.Point, cpu.Point*p.Point)
 		case scores[CPU]:
@@ -39,7 +40,8 @@ func (h *History) addUsage(p *Prediction, runtime float64, v *values) {
 	}
 }
 
-// scale multiplies a forecast by a ratio, unless that is no number above 0 or takes it out of range.
+// scale multiplies a forecast by the ratio by/over. It does nothing if the ratio is not finite and above 0, or if the
+// result is out of range.
 func (p *Prediction) scale(by, over float64) {
 	ratio := by / over
 	if !(ratio > 0) || math.IsInf(ratio, 1) || !isRuntime(p.Point*ratio) {

@@ -5,40 +5,40 @@ import (
 	"slices"
 )
 
-// Quantity names what is forecast of a job besides its runtime. Any name will do; those below are known to policies.
+// Quantity names what is forecast of a job besides its runtime. Any name is allowed; policies know those below.
 type Quantity string
 
-// What one task of a job uses. A job with several tasks is observed by the mean over them, and its maximum by the
-// largest of them.
+// Quantities of one task of a job. For a job of several tasks, averages are means over its tasks, and maxima are those
+// of the task with the largest.
 const (
 	// CPU is the average number of cores that a task uses while it runs unhindered.
 	CPU Quantity = "cpu"
-	// CPUMax is the most cores that a task uses at a time.
+	// CPUMax is a task's peak CPU, in cores.
 	CPUMax Quantity = "cpu.max"
-	// Memory is a task's average memory.
+	// Memory is a task's average memory, in the unit of the nodes' capacities.
 	Memory Quantity = "memory"
-	// MemoryMax is the most memory that a task has at a time.
+	// MemoryMax is a task's peak memory, in the same unit.
 	MemoryMax Quantity = "memory.max"
-	// CPUTime is the work of a task, in core-seconds.
+	// CPUTime is the CPU time that a task needs, in core-seconds.
 	CPUTime Quantity = "cpu.time"
 )
 
-// Used is how much of a quantity a run has used.
+// Used is how much of a quantity a run used.
 type Used struct {
 	Quantity Quantity
 	// Value is the amount, finite and not negative.
 	Value float64
-	// AtLeast tells that the run would have used more if it could: CPU that was throttled, work that was cut off.
+	// AtLeast marks Value as a lower bound: the CPU was throttled, or the run was cut off.
 	AtLeast bool
 }
 
-// Usage is the forecasts of a job's quantities. It is immutable, and nil is the one without any.
+// Usage holds the forecasts of a job's quantities. It is immutable and safe for concurrent use. A nil Usage has none.
 type Usage struct {
 	names []Quantity // sorted
 	of    []Prediction
 }
 
-// NewUsage returns the usage with these forecasts. Their own Usage is left out.
+// NewUsage returns a Usage of these forecasts. The Usage field of each forecast is dropped.
 func NewUsage(of map[Quantity]Prediction) *Usage {
 	u := &Usage{names: slices.Sorted(maps.Keys(of)), of: make([]Prediction, 0, len(of))}
 	for _, q := range u.names {
@@ -49,7 +49,7 @@ func NewUsage(of map[Quantity]Prediction) *Usage {
 	return u
 }
 
-// Of is the forecast of a quantity, and whether there is one.
+// Of returns the forecast of a quantity, and whether there is one.
 func (u *Usage) Of(q Quantity) (Prediction, bool) {
 	if u == nil {
 		return Prediction{}, false
@@ -61,7 +61,7 @@ func (u *Usage) Of(q Quantity) (Prediction, bool) {
 	return u.of[i], true
 }
 
-// Quantities are the names of what is forecast, sorted. The slice must not be modified.
+// Quantities are the forecast quantities, sorted by name. The slice must not be modified.
 func (u *Usage) Quantities() []Quantity {
 	if u == nil {
 		return nil
