@@ -2,38 +2,38 @@ package sched
 
 import "math"
 
-// maxTasks caps what a node is said to hold of tasks that need (next to) nothing.
+// maxTasks caps how many tasks fit on a node, for tasks that need (almost) nothing.
 const maxTasks = math.MaxInt32
 
-// slack is the part of a task by which rounding may be off: a node that lacks less than it still takes the
-// task. It is within what [Overcommits] allows, whose sums are rounded, too.
+// slack is the share of a task that a node may lack and still take the task, to absorb rounding. It is smaller than the
+// tolerance, so what a Ledger admits passes [Overcommits].
 const slack = tolerance / 2
 
-// tolerance is the part of what a node offers that rounding may cost.
+// tolerance is the share of a node's capacity by which its tasks may exceed it, to absorb rounding.
 const tolerance = 1e-9
 
-// Overcommits tells whether a node that offers a capacity of a resource holds too much if so much of it is left,
-// which is below 0 where tasks hold more than there is. Sums of fractions are rounded, so a billionth of the capacity
-// is allowed. [CheckPlan] goes by it, and clusters that keep account of their own should: a start that the
-// one lets through and the other refuses would be planned again for ever. What fits by a [Ledger] is well within it.
+// Overcommits tells whether a node's tasks hold more of a resource than its capacity. Left is the capacity less what
+// they hold. Sums of fractions are rounded, so an excess of a billionth of the capacity is allowed. [CheckPlan] uses
+// this rule. A cluster with its own accounts should too: a start that the plan's check accepts and the cluster refuses
+// would be planned again for ever. A [Ledger] is stricter.
 func Overcommits(left, capacity float64) bool { return left < -tolerance*capacity }
 
-// Ledger keeps account of what is free on the nodes of a cluster while tasks come and go. Begin it with Open or Reset.
-// Nodes are indexes in [0, NodeSet.Len), demands are as [NodeSet.Demand] gives them. It is deterministic and not safe
-// for concurrent use.
+// Ledger tracks what is free on the nodes of a cluster as tasks come and go. Call Open or Reset before use. Nodes are
+// indexes in [0, NodeSet.Len), demands are as [NodeSet.Demand] returns them. It is deterministic and not safe for
+// concurrent use.
 type Ledger struct {
 	nodes *NodeSet
 	width int
-	base  []float64 // what was free at first
-	free  []float64 // what is free, on the nodes that own names
-	own   []bool    // by node: what is free there is in free, not in base
-	owned []int32   // the nodes of own, unless all are
-	// holders is by node how often tasks were taken in and not given back. It is nil after Reset.
+	base  []float64 // what was free at the start
+	free  []float64 // what is free now, on nodes that are own
+	own   []bool    // by node: the current row is in free, not in base
+	owned []int32   // the nodes that are own, unless all are
+	// holders counts, by node, calls of Take without a call of Give. It is nil after Reset.
 	holders []int32
 }
 
-// Open begins with empty nodes. A node from which all that was taken has been given back is wholly free again,
-// whatever sums of fractions say.
+// Open starts with empty nodes. A node becomes wholly free again, without rounding errors, once each Take has had its
+// Give.
 func (l *Ledger) Open(nodes *NodeSet) {
 	l.nodes, l.width, l.base = nodes, len(nodes.resources), nodes.capacity
 	l.free = append(l.free[:0], l.base...)
@@ -45,8 +45,9 @@ func (l *Ledger) Open(nodes *NodeSet) {
 	l.holders = append(l.holders[:0], make([]int32, nodes.Len())...)
 }
 
-// Reset begins with what is free, [node*len(Resources())+resource]. The ledger reads it until it begins anew and never
-// changes it. To reset costs what has changed since the last time, not what nodes there are.
+// Reset starts with free, which is indexed [node*len(Resources())+resource]. The ledger reads that slice until the next
+// Open or Reset, and never changes it. On a cluster of the same size, Reset costs time in proportion to the nodes that
+// have changed.
 func (l *Ledger) Reset(nodes *NodeSet, free []float64) {
 	for _, n := range l.owned {
 		l.own[n] = false
@@ -57,7 +58,8 @@ func (l *Ledger) Reset(nodes *NodeSet, free []float64) {
 	l.nodes, l.width, l.base, l.owned = nodes, len(nodes.resources), free, l.owned[:0]
 }
 
-// Free is what is left now, [node*len(Resources())+resource]. It is valid until the next call and must not be modified.
+// Free is what is free now, indexed [node*len(Resources())+resource]. It is valid until the next call and must not be
+// modified.
 func (l *Ledger) Free() []float64 {
 	if l.holders == nil {
 		for n, own := range l.own {
@@ -69,7 +71,7 @@ func (l *Ledger) Free() []float64 {
 	return l.free
 }
 
-// Row is what is left on one node, by resource. It is valid until the next call and must not be modified.
+// Row is what is free on one node, by resource. It is valid until the next call and must not be modified.
 func (l *Ledger) Row(node int) []float64 {
 	from := l.base
 	if l.own[node] {
@@ -78,11 +80,11 @@ func (l *Ledger) Row(node int) []float64 {
 	return from[node*l.width : (node+1)*l.width]
 }
 
-// Fit is how many tasks of the demand fit on one node now, at most [math.MaxInt32].
+// Fit is how many more tasks of the demand fit on one node, at most [math.MaxInt32].
 func (l *Ledger) Fit(demand []float64, node int) int { return fitsOn(demand, l.Row(node)) }
 
-// Fits is how many tasks of the demand fit on these nodes now, at most [math.MaxInt32]. Both are as [NodeSet.Demand]
-// and [NodeSet.NodesOf] give them.
+// Fits is how many more tasks of the demand fit on these nodes in total, at most [math.MaxInt32]. The nodes are as
+// [NodeSet.NodesOf] returns them.
 func (l *Ledger) Fits(demand []float64, nodes []int32) int {
 	total := 0
 	for _, n := range nodes {
@@ -91,8 +93,7 @@ func (l *Ledger) Fits(demand []float64, nodes []int32) int {
 	return total
 }
 
-// FitsAtLeast tells whether k tasks of the demand fit on these nodes; it looks at no
-// more nodes than it needs.
+// FitsAtLeast tells whether k more tasks of the demand fit on these nodes. It stops as soon as it knows.
 func (l *Ledger) FitsAtLeast(demand []float64, nodes []int32, k int) bool {
 	total := 0
 	for i := 0; i < len(nodes) && total < k; i++ {
@@ -101,14 +102,14 @@ func (l *Ledger) FitsAtLeast(demand []float64, nodes []int32, k int) bool {
 	return total >= k
 }
 
-// Lacks tells whether a node has too little left of a resource for that many tasks that need an amount of it each.
+// Lacks tells whether a node has too little of a resource left for that many tasks, which need an amount of it each.
 func (l *Ledger) Lacks(node, resource int, amount float64, tasks int) bool {
 	need := float64(tasks) - slack
 	return l.Row(node)[resource] < need*amount
 }
 
-// Overcommits names the first resource of which tasks of the demand need more than the node has left, as the function
-// of that name has it, and by how much. By is 0 if there is none.
+// Overcommits returns the first resource, by index, that would run out if that many more tasks started on the node, and
+// by how much, according to [Overcommits]. If none does, by is 0.
 func (l *Ledger) Overcommits(node int, demand []float64, tasks int) (resource int, by float64) {
 	row, capacity := l.Row(node), l.nodes.capacity[node*l.width:]
 	for r, d := range demand {
@@ -119,7 +120,7 @@ func (l *Ledger) Overcommits(node int, demand []float64, tasks int) (resource in
 	return 0, 0
 }
 
-// Take takes what tasks of the demand hold on a node. Less than nothing may be left.
+// Take subtracts what that many tasks hold from a node. What is free may become negative.
 func (l *Ledger) Take(node int, demand []float64, tasks int) {
 	row := l.change(node)
 	for r, d := range demand {
@@ -130,7 +131,7 @@ func (l *Ledger) Take(node int, demand []float64, tasks int) {
 	}
 }
 
-// Give gives back what tasks of the demand held on a node.
+// Give returns to a node what that many tasks held, as Take subtracted it.
 func (l *Ledger) Give(node int, demand []float64, tasks int) {
 	row := l.change(node)
 	if l.holders != nil {
@@ -144,7 +145,7 @@ func (l *Ledger) Give(node int, demand []float64, tasks int) {
 	}
 }
 
-// change is the row of a node that is about to change.
+// change is the row of a node, ready to be changed.
 func (l *Ledger) change(node int) []float64 {
 	row := l.free[node*l.width : (node+1)*l.width]
 	if !l.own[node] {
@@ -154,7 +155,7 @@ func (l *Ledger) change(node int) []float64 {
 	return row
 }
 
-// fitsOn is the number of tasks of a demand that fit in what is free.
+// fitsOn is how many tasks of a demand fit into what is free.
 func fitsOn(demand, free []float64) int {
 	fit := maxTasks
 	for r, d := range demand {
@@ -172,7 +173,7 @@ func fitsOn(demand, free []float64) int {
 	return fit
 }
 
-// addTasks is the sum of two numbers up to maxTasks, up to maxTasks itself; an int may hold no more.
+// addTasks is the sum of two numbers of tasks, at most maxTasks. An int may have only 32 bits.
 func addTasks(a, b int) int {
 	if a > maxTasks-b {
 		return maxTasks

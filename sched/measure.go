@@ -7,8 +7,8 @@ import (
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
-// measure takes in a batch of measurements. What cannot have been measured is passed over and told of, the first of it.
-// Jobs that do not run are passed over: a cluster may measure before it tells what has ended.
+// measure applies a batch of measurements. It skips those that are invalid and returns an error for the first of them.
+// It skips jobs that do not run without an error, because a cluster may measure a job before it reports the end.
 func (s *state) measure(e *Event) error {
 	if e.Usage == nil {
 		return bad(e, "no usage")
@@ -61,8 +61,8 @@ func (s *state) measureJob(in *usage.Job) error {
 	return nil
 }
 
-// takeUse takes what tasks on these nodes were measured to use out of what the job's tasks use. Of several tasks on a
-// node the first ones go.
+// takeUse removes and returns the measurements of tasks on these nodes. If a node has more tasks than are to go, it
+// takes those of the lowest index.
 func (j *tracked) takeUse(nodes []NodeTasks) (used []usage.Task) {
 	for _, nt := range nodes {
 		left := nt.Tasks
@@ -78,7 +78,7 @@ func (j *tracked) takeUse(nodes []NodeTasks) (used []usage.Task) {
 	return used
 }
 
-// othersByNode is what other work uses of each node, nil where nobody has told.
+// othersByNode is what other work uses on each node, by node index. It is nil if nothing was measured.
 func (s *state) othersByNode() []usage.Level {
 	if s.others == nil {
 		return nil

@@ -11,18 +11,17 @@ import (
 	"strings"
 )
 
-// WholeNode is the resource of jobs that hold whole nodes and of nodes that
-// declare no capacity.
+// WholeNode is the resource that a job without a demand holds one of per task, and that a node without a capacity
+// offers one of.
 const WholeNode = "node"
 
-// ErrInvalidNode is the sentinel of nodes that cannot be part of a cluster.
+// ErrInvalidNode is wrapped by errors about nodes that [NewNodeSet] refuses.
 var ErrInvalidNode = errors.New("sched: invalid node")
 
-// ErrUnknownResource is the sentinel of demands for what no node offers.
+// ErrUnknownResource is wrapped by errors about demands for a resource that no node offers.
 var ErrUnknownResource = errors.New("sched: no node offers the resource")
 
-// NodeSet is an immutable cluster: nodes by index, flat capacities, and the
-// labels as columns so that equivalence sets are matched without maps. It is safe for
+// NodeSet is an immutable cluster. Nodes are numbered from 0, in the order given to [NewNodeSet]. It is safe for
 // concurrent use.
 type NodeSet struct {
 	nodes     []Node
@@ -37,16 +36,16 @@ type NodeSet struct {
 	sites     sites
 }
 
-// column holds one label of every node as a number.
+// column holds one label of all nodes, with a number for each value, so that equivalence sets are matched without maps.
 type column struct {
-	values []string // of each number, in order of first node
+	values []string // by number, in the order in which nodes first have them
 	ids    map[string]int32
 	of     []int32 // by node, -1 without the label
 }
 
-// NewNodeSet builds a cluster of the nodes in their order. It refuses, with an error that wraps [ErrInvalidNode]
-// and names the node, nodes without a name, names that come twice, names of nodes, resources and labels that are longer
-// than [MaxName], and capacities that are NaN, infinite or negative. Maps of the nodes must not be changed afterwards.
+// NewNodeSet builds a cluster. It refuses nodes without a name, duplicate names, names of nodes, resources and labels
+// longer than [MaxName], and capacities that are NaN, infinite or negative. The error wraps [ErrInvalidNode] and names
+// the node. The nodes' maps must not be changed afterwards.
 func NewNodeSet(nodes []Node) (*NodeSet, error) {
 	ns := &NodeSet{
 		nodes:   slices.Clone(nodes),
@@ -103,7 +102,7 @@ func (n *Node) validate() error {
 	return nil
 }
 
-// equal tells whether the nodes are the same in all that placement depends on.
+// equal tells whether the nodes agree in everything that placement depends on.
 func (n *Node) equal(o *Node) bool {
 	return n.Name == o.Name && maps.Equal(n.Labels, o.Labels) &&
 		(n.Capacity == nil) == (o.Capacity == nil) && maps.Equal(n.Capacity, o.Capacity)
@@ -170,18 +169,17 @@ func (ns *NodeSet) Index(name string) (int, bool) {
 	return i, ok
 }
 
-// All are the indexes of all nodes, 0 to Len-1. It must not be modified.
+// All are the indexes of all nodes, 0 to Len-1. The slice must not be modified.
 func (ns *NodeSet) All() []int32 { return ns.all }
 
-// Resources are the names of what the nodes offer, sorted. It must not be modified.
+// Resources are the names of all resources that some node offers, sorted. The slice must not be modified.
 func (ns *NodeSet) Resources() []string { return ns.resources }
 
-// Capacity is [node*len(Resources())+resource]. It must not be modified.
+// Capacity is what each node offers, indexed [node*len(Resources())+resource]. The slice must not be modified.
 func (ns *NodeSet) Capacity() []float64 { return ns.capacity }
 
-// Demand is what one task holds as a vector over Resources. An empty demand
-// is one whole node. A resource that no node offers is an error that wraps
-// [ErrUnknownResource]. The vector may be shared and must not be modified.
+// Demand is a task's demand as a vector over Resources. An empty demand means one whole node. If r asks for a resource
+// that no node offers, the error wraps [ErrUnknownResource]. The vector may be shared and must not be modified.
 func (ns *NodeSet) Demand(r Resources) ([]float64, error) {
 	if len(r) == 0 {
 		if ns.whole == nil {
@@ -206,9 +204,9 @@ func (ns *NodeSet) Demand(r Resources) ([]float64, error) {
 	return v, nil
 }
 
-// Held is what each task of a running job holds, and the indexes of its Nodes, -1 for one that is gone. Demand is nil
-// if no node offers what the job asks for: it then holds nothing that there is. Neither must be modified. For the jobs
-// and nodes of a [Loop]'s snapshot this is a look-up.
+// Held returns what each task of a running job holds, and the indexes of its Nodes, with -1 for a node that is gone.
+// Demand is nil if the job asks for a resource that no node offers. Neither result may be modified. For a job of a
+// [Loop]'s snapshot, with that snapshot's nodes, it is a look-up.
 func (ns *NodeSet) Held(r *Running) (demand []float64, on []int32) {
 	if j := r.held; j != nil && j.needs == ns && j.on == ns && slices.Equal(j.nodes, r.Nodes) {
 		return j.demand, j.at
@@ -217,7 +215,7 @@ func (ns *NodeSet) Held(r *Running) (demand []float64, on []int32) {
 	return demand, ns.Indexes(make([]int32, 0, len(r.Nodes)), r.Nodes)
 }
 
-// Indexes appends to the indexes those of the nodes named, -1 for one that there is not.
+// Indexes appends the index of each node to to, with -1 for a node that is not in the set.
 func (ns *NodeSet) Indexes(to []int32, nodes []NodeTasks) []int32 {
 	for _, nt := range nodes {
 		n, ok := ns.index[nt.Node]
@@ -229,8 +227,8 @@ func (ns *NodeSet) Indexes(to []int32, nodes []NodeTasks) []int32 {
 	return to
 }
 
-// NodesOf are the indexes of the nodes in the set, ascending. For the set
-// of every node it is All itself; it must not be modified.
+// NodesOf are the indexes of the nodes in an equivalence set, ascending. For the set of all nodes it is All itself. The
+// slice must not be modified.
 func (ns *NodeSet) NodesOf(set EquivalenceSet) []int32 {
 	if set.IsAny() {
 		return ns.all
@@ -249,15 +247,15 @@ func (ns *NodeSet) NodesOf(set EquivalenceSet) []int32 {
 	return out
 }
 
-// Classes are numbers below count, one for each node. Nodes of one class have equal capacities. It must not be
-// modified.
+// Classes returns each node's class, a number in [0, count). Nodes of a class have equal capacities. The slice must not
+// be modified.
 func (ns *NodeSet) Classes() (of []int32, count int) { return ns.class, ns.classes }
 
 // maxNamed is the number of values of one label that Describe spells out.
 const maxNamed = 3
 
-// Describe is a readable name of nodes: the values that they have of these labels, as "gpu=a100 rack=r1|r2". It is
-// "any" where they have none of the labels.
+// Describe is a readable name for some nodes: their values of these labels, such as "gpu=a100 rack=r1|r2". It is "any"
+// if they have none of the labels.
 func (ns *NodeSet) Describe(nodes []int32, labels []string) string {
 	var parts []string
 	for _, k := range labels {
@@ -273,7 +271,7 @@ func (ns *NodeSet) Describe(nodes []int32, labels []string) string {
 	return strings.Join(parts, " ")
 }
 
-// describe lists the values the nodes have, the first few by name.
+// describe lists the values that the nodes have. Beyond the first few it only counts them.
 func (c *column) describe(nodes []int32) string {
 	seen := make([]bool, len(c.values))
 	var values []string
@@ -290,12 +288,11 @@ func (c *column) describe(nodes []int32) string {
 	return strings.Join(values, "|")
 }
 
-// Fit is how many tasks of a demand fit in what is free on a node, at most [math.MaxInt32]. Both have a number a
-// resource, as Demand has it.
+// Fit is how many tasks of a demand fit into what is free on a node, at most [math.MaxInt32]. Both are vectors over
+// Resources.
 func (ns *NodeSet) Fit(demand, free []float64) int { return fitsOn(demand, free) }
 
-// Holds is the number of tasks of the demand that the nodes hold when they
-// are empty: what is more can never run on them.
+// Holds is how many tasks of a demand these nodes hold in total when they are empty, at most [math.MaxInt32].
 func (ns *NodeSet) Holds(demand []float64, nodes []int32) int {
 	total := 0
 	width := len(ns.resources)
@@ -305,8 +302,8 @@ func (ns *NodeSet) Holds(demand []float64, nodes []int32) int {
 	return total
 }
 
-// Slowed tells whether a job is slowed down on these nodes: whether any of
-// them is outside its preferred set. Unknown nodes are outside.
+// Slowed tells whether a job is slowed down on these nodes, that is, whether any of them is outside its preferred set.
+// Nodes that are not in the NodeSet count as outside.
 func (ns *NodeSet) Slowed(job *Job, nodes []NodeTasks) bool {
 	if job.Preferred.IsAny() {
 		return false
@@ -320,7 +317,8 @@ func (ns *NodeSet) Slowed(job *Job, nodes []NodeTasks) bool {
 	return false
 }
 
-// match finds the nodes of a set, one table look-up a node and label. Bit i%64 of word i/64 is node i.
+// match finds the nodes of an equivalence set, with one table look-up per node and label. Node i is bit i%64 of word
+// i/64.
 func (ns *NodeSet) match(set EquivalenceSet) []uint64 {
 	words := (len(ns.nodes) + 63) / 64
 	in := make([]uint64, words)

@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
-// lessTasks is where tasks are left once some of them are taken away, and whether those were there. The result is a new
-// slice.
+// lessTasks removes some tasks from a placement, and tells whether they were all there. If not, it returns from as it
+// is; otherwise the result is a new slice.
 func lessTasks(from, some []NodeTasks) ([]NodeTasks, bool) {
 	rest := slices.Clone(from)
 	for _, nt := range some {
@@ -24,7 +24,7 @@ func lessTasks(from, some []NodeTasks) ([]NodeTasks, bool) {
 	return rest, true
 }
 
-// moreTasks is where tasks are once some have joined them. The result is a new slice.
+// moreTasks adds some tasks to a placement. The result is a new slice.
 func moreTasks(to, some []NodeTasks) []NodeTasks {
 	out := slices.Clone(to)
 	for _, nt := range some {
@@ -37,8 +37,8 @@ func moreTasks(to, some []NodeTasks) []NodeTasks {
 	return out
 }
 
-// part takes tasks that have ended or were lost out of their gang, and tells what they had used. Those that were told
-// to stop go first. A gang without tasks that runs is forgotten.
+// part removes tasks that have ended or were lost from their gang, and returns what they had used. On each node it
+// removes tasks that were told to stop first. A gang that has no task left is forgotten.
 func (s *state) part(j *tracked, e *Event) (used []usage.Task, err error) {
 	if j.phase == pending || j.phase == delayed {
 		return nil, bad(e, "the job is pending")
@@ -64,7 +64,7 @@ func (s *state) part(j *tracked, e *Event) (used []usage.Task, err error) {
 	return used, nil
 }
 
-// regroup notes which tasks of a gang run and which were told to stop.
+// regroup sets which tasks of a gang stay and which were told to stop.
 func (s *state) regroup(j *tracked, staying, leaving []NodeTasks) {
 	s.hold(j, 1)
 	j.nodes, j.leaving, j.on = staying, leaving, nil
@@ -75,7 +75,7 @@ func (s *state) regroup(j *tracked, staying, leaving []NodeTasks) {
 	}
 }
 
-// lose takes lost tasks out of their gang and lets them wait as a part of it.
+// lose removes lost tasks from their gang and submits them as a job of their own, a part of the gang.
 func (s *state) lose(j *tracked, e *Event, now time.Time) error {
 	if err := e.Job.Validate(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *state) lose(j *tracked, e *Event, now time.Time) error {
 	return nil
 }
 
-// lost notes what the tasks have had whose run was lost.
+// lost records the service that the lost tasks had attained. A checkpoint loses nothing.
 func (j *tracked) lost(e *Event, used []usage.Task) {
 	if e.Kind != Preempted || j.job.Checkpoint {
 		return
@@ -123,14 +123,14 @@ func (j *tracked) lost(e *Event, used []usage.Task) {
 	}
 }
 
-// beginLeave notes that some tasks were told to stop. They hold what they hold until they have.
+// beginLeave records that some tasks were told to stop. They hold their resources until they have stopped.
 func (s *state) beginLeave(j *tracked, tasks []NodeTasks) {
 	if staying, ok := lessTasks(j.nodes, tasks); ok {
 		s.regroup(j, staying, moreTasks(j.leaving, tasks))
 	}
 }
 
-// rejoin returns tasks that could not be stopped to the others.
+// rejoin returns tasks that could not be stopped to the tasks that stay.
 func (s *state) rejoin(j *tracked, e *Event) error {
 	leaving, ok := lessTasks(j.leaving, e.Nodes)
 	if !ok {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// errParent is of jobs whose [Job.After] names a job that is not there: it was never submitted, or it was withdrawn or
-// rejected.
-var errParent = fmt.Errorf("%w: a job that it waits for is not there", ErrInvalidJob)
+// errParent is the error of a job whose [Job.After] names a job that does not exist: it was never submitted, or it was
+// withdrawn or rejected.
+var errParent = fmt.Errorf("%w: it waits for a job that does not exist", ErrInvalidJob)
 
-// validateStage refuses names in After and Of that cannot be.
+// validateStage checks the names in After and Of.
 func (j *Job) validateStage() error {
 	bad := func(field string, value any) error {
 		return &JobError{Job: short(j.ID), Field: field, Value: value, Err: ErrInvalidJob}
@@ -40,7 +40,7 @@ func (j *Job) validateStage() error {
 	return nil
 }
 
-// Whole is the ID of the job that this one counts for: Of, or its own where that is empty.
+// Whole is the ID of the job that this one is a stage of: Of, or its own ID if Of is empty.
 func (j *Job) Whole() string {
 	if j.Of == "" {
 		return j.ID
@@ -48,18 +48,18 @@ func (j *Job) Whole() string {
 	return j.Of
 }
 
-// stages are the jobs that wait for others to finish.
+// stages holds the jobs that wait for others to finish.
 type stages struct {
 	held     list[Pending]       // by submission, then id
 	children map[string][]string // by the id of a parent: the jobs that wait for it
-	fresh    []*tracked          // submitted in this batch, with parents that are not looked up yet
-	dropped  []Rejection         // since the loop was last told
+	fresh    []*tracked          // submitted in this batch; their parents have not been looked up yet
+	dropped  []Rejection         // not yet reported to the loop
 }
 
-// link looks up the parents of the jobs of this batch, which may have come in any order. Jobs whose parents are not
-// there are dropped, and so are those that wait for each other in a circle, and what waits for them.
+// link looks up the parents of this batch's jobs, which may come in any order. It drops jobs with a parent that does
+// not exist, jobs that wait for each other in a circle, and all jobs that wait for a dropped one.
 func (s *state) link() {
-	// One that has started all the same waits for nothing any more.
+	// A job that has started in the meantime no longer waits.
 	left := slices.DeleteFunc(s.fresh, func(j *tracked) bool { return j.gone || j.phase != held })
 	s.fresh = s.fresh[:0]
 	if len(left) == 0 {
@@ -90,13 +90,13 @@ func (s *state) link() {
 			return true
 		})
 	}
-	for _, j := range left { // only circles remain, and what is behind them
+	for _, j := range left { // circles, and the jobs that wait for them
 		circle := circle(j, open)
 		s.drop(j, strings.Join(circle, ", "), fmt.Errorf("%w: these wait for each other in a circle", ErrInvalidJob))
 	}
 }
 
-// lookUp names the first parent that is not there, and tells whether one is not linked yet.
+// lookUp returns the first parent that does not exist. If there is none, it tells whether a parent is not linked yet.
 func (s *state) lookUp(j *tracked, open map[string]*tracked, finished map[string]bool) (missing string, waits bool) {
 	for _, parent := range j.job.After {
 		switch {
@@ -109,7 +109,7 @@ func (s *state) lookUp(j *tracked, open map[string]*tracked, finished map[string
 	return "", waits
 }
 
-// await notes what a job waits for, and has it wait unless all of that has finished.
+// await registers a job with its unfinished parents. Without any, the job becomes pending.
 func (s *state) await(j *tracked, finished map[string]bool) {
 	for _, parent := range j.job.After {
 		if s.jobs[parent] == nil && finished[parent] {
@@ -126,14 +126,14 @@ func (s *state) await(j *tracked, finished map[string]bool) {
 	}
 }
 
-// unhold has policies see a job that was held back.
+// unhold makes a held job pending, so that policies see it.
 func (s *state) unhold(j *tracked) {
 	s.leave(j)
 	j.phase = pending
 	s.enterPending(j)
 }
 
-// circle is a circle of jobs that j waits for, itself among them or not. Each job of open waits for another of open.
+// circle returns a circle of jobs that j waits for; j need not be in it. Each job of open waits for another of open.
 func circle(j *tracked, open map[string]*tracked) []string {
 	var way []string
 	for {
@@ -150,7 +150,7 @@ func circle(j *tracked, open map[string]*tracked) []string {
 	}
 }
 
-// drop forgets a job that cannot ever start, and what waits for it.
+// drop forgets a job that can never start, and all jobs that wait for it.
 func (s *state) drop(j *tracked, parent string, why error) {
 	s.dropped = append(s.dropped, Rejection{Job: j.job,
 		Err: &JobError{Job: j.job.ID, Field: "After", Value: fmt.Sprintf("%q", parent), Err: why}})
@@ -159,7 +159,7 @@ func (s *state) drop(j *tracked, parent string, why error) {
 	s.abandon(j)
 }
 
-// abandon drops the jobs that wait for one that is gone and has not finished. Those that run all the same go on.
+// abandon drops the jobs that wait for one that has gone without finishing. Jobs that already run go on.
 func (s *state) abandon(gone *tracked) {
 	s.unlink(gone)
 	id := gone.job.ID
@@ -180,7 +180,7 @@ func (s *state) abandon(gone *tracked) {
 	}
 }
 
-// unlink has nobody wait on behalf of a job that is gone.
+// unlink removes a job that is gone from the lists of its parents' children.
 func (s *state) unlink(gone *tracked) {
 	if gone.waits == 0 {
 		return
@@ -194,7 +194,7 @@ func (s *state) unlink(gone *tracked) {
 	}
 }
 
-// ready has the jobs that waited for one that has finished go on, in the order in which they came.
+// ready makes the jobs pending that waited only for this one, which has finished, in the order in which they came.
 func (s *state) ready(done *tracked) {
 	s.unlink(done)
 	id := done.job.ID

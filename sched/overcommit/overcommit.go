@@ -1,11 +1,11 @@
-// Package overcommit runs any policy on machines whose CPU and memory are promised more than once: what clusters do
-// today. Before each cycle it works out what the tasks on each machine will use at most, and shows the policy that much
-// less room instead of what the tasks demand.
+// Package overcommit runs any policy on machines whose CPU and memory are overcommitted, as clusters do today. Before
+// each cycle it predicts the peak use of each machine. The policy sees a machine's capacity less that peak as free,
+// instead of the capacity less what the tasks demand.
 //
-// Its predictors of a machine's peak are those of Bashir et al., "Take it to the limit: peak prediction-driven resource
-// overcommitment in datacenters" (EuroSys 2021), and a fixed factor, as operators set by hand. [Variant] names them.
-// They know what is measured ([sched.Running].Use) and nothing of distributions: package distsched is compared with
-// them.
+// The peak predictors are those of Bashir et al., "Take it to the limit: peak prediction-driven resource overcommitment
+// in datacenters" (EuroSys 2021), and a fixed factor, as operators set by hand. [Variant] names them. They use
+// measurements ([sched.Running].Use) and no distributions. They are the baselines of package distsched. Unlike the
+// paper, which predicts CPU, the package treats memory as CPU is treated.
 //
 // The package starts and stops nothing itself, reads no clock and draws no random numbers.
 package overcommit
@@ -32,29 +32,30 @@ var (
 	ErrVariant = errors.New("unknown over-commitment")
 )
 
-// Config says how the peak of a machine is predicted. It is the largest of those predictions that are not 0, but not
-// more than what the tasks demand. Where all are 0, that is what they demand.
+// Config says how a machine's peak is predicted. Share, Percentile and Sigmas each enable a predictor if they are above
+// 0. The peak is the largest of the enabled predictions, capped at the tasks' total demand. With none enabled it is the
+// total demand.
 type Config struct {
-	// Name is the policy's name in reports; empty means that of the policy below.
+	// Name is the policy's name in reports; empty means the name of the wrapped policy.
 	Name string
-	// Capacity is what a machine is taken to offer, as a multiple of what it does, at least 1; 0 means 1.
+	// Capacity multiplies each machine's capacity. It is at least 1; 0 means 1.
 	Capacity float64
-	// Share predicts this share of what the tasks demand, in [0, 1]: Borg's default is 0.9.
+	// Share predicts this share of the total demand, in [0, 1]. Borg's default is 0.9.
 	Share float64
-	// Percentile predicts the sum of each task's percentile of what it has used, in [0, 100]: as Resource Central.
+	// Percentile predicts the sum over tasks of this percentile of each task's use, in [0, 100], as Resource Central does.
 	Percentile float64
-	// Sigmas predicts the mean of what the tasks have used together, and so many standard deviations.
+	// Sigmas predicts the mean of the tasks' summed use plus this many standard deviations. It is at least 0.
 	Sigmas float64
-	// WarmUp is for how long a task must have run to be predicted by what it has used; before, it uses what it demands.
-	// 0 means 2 h.
+	// WarmUp is how long a task must have run before Percentile and Sigmas go by its use. Until then it counts at its
+	// demand. 0 means 2 h.
 	WarmUp time.Duration
-	// Window is for how long what was used is remembered; 0 means 10 h.
+	// Window is how far back use is remembered, at least Sample and at most 4096 times Sample; 0 means 10 h.
 	Window time.Duration
-	// Sample is the time from one sample of usage to the next; 0 means 5 min.
+	// Sample is the least time between two samples of use; 0 means 5 min.
 	Sample time.Duration
 }
 
-// variants are by the names that the paper and operators give them.
+// variants are configurations by their names in the paper and among operators.
 var variants = map[string]Config{
 	"overcommit-1.5": {Capacity: 1.5},
 	"overcommit-2":   {Capacity: 2},
@@ -64,7 +65,7 @@ var variants = map[string]Config{
 	"borg-max":       {Percentile: 99, Sigmas: 5},
 }
 
-// Variant returns a configuration by name.
+// Variant returns a configuration by name. Its error wraps [ErrVariant].
 func Variant(name string) (Config, error) {
 	c, ok := variants[name]
 	if !ok {
@@ -110,10 +111,10 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// maxSamples bounds what is remembered of a task.
+// maxSamples bounds the samples kept of a task.
 const maxSamples = 1 << 12
 
-// Policy is another policy that is shown predicted peaks in place of demands. It is for one goroutine at a time.
+// Policy wraps a policy and shows it predicted peaks in place of demands. It is for one goroutine at a time.
 type Policy struct {
 	cfg     Config
 	below   sched.Policy
@@ -122,7 +123,7 @@ type Policy struct {
 	peaks   peaks
 }
 
-// New returns a policy that plans as below does. Its error wraps [ErrConfig].
+// New wraps the policy below. Its error wraps [ErrConfig].
 func New(below sched.Policy, cfg Config) (*Policy, error) {
 	if below == nil {
 		return nil, fmt.Errorf("%w: no policy", ErrConfig)
@@ -140,7 +141,7 @@ func New(below sched.Policy, cfg Config) (*Policy, error) {
 // Name implements [sched.Policy]: it is the configured name.
 func (p *Policy) Name() string { return p.cfg.Name }
 
-// Plan implements [sched.Policy].
+// Plan implements [sched.Policy]. Its plan is that of the wrapped policy, with CPU and memory marked as overpacked.
 func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := sched.CheckSnapshot(s); err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	return plan, err
 }
 
-// room is what is free of each node's resources by the predicted peaks; of those that are reserved, what is free.
+// room is what is free on each node: of CPU and memory by the predicted peaks, of other resources as the snapshot says.
 func (p *Policy) room(s *sched.Snapshot) []float64 {
 	p.free = append(p.free[:0], s.Free...)
 	resources := s.Nodes.Resources()

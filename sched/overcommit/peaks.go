@@ -9,24 +9,24 @@ import (
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
-// history is what each running task has used.
+// history is the recent use of each running task.
 type history struct {
 	every  time.Duration
 	warmUp time.Duration
-	most   int // samples a task
+	most   int // samples per task
 	last   time.Time
 	begun  bool
 	cycle  uint64
 	jobs   map[string]*record
 }
 
-// record is that of a job: its tasks' usage, by index.
+// record is the use of a job's tasks, by index.
 type record struct {
 	tasks []series
 	seen  uint64
 }
 
-// series is what a task has used, a sample each time, the newest last.
+// series is the samples of a task's use, the newest last.
 type series struct {
 	node    string
 	ran     time.Duration
@@ -38,7 +38,7 @@ func newHistory(c *Config) history {
 	return history{every: c.Sample, warmUp: c.WarmUp, most: int(c.Window / c.Sample), jobs: make(map[string]*record)}
 }
 
-// sample notes what tasks use, if it is time, and forgets the jobs that are gone.
+// sample records what tasks use, if a sample is due, and forgets jobs that are gone.
 func (h *history) sample(s *sched.Snapshot) {
 	h.cycle++
 	due := !h.begun || s.Now.Sub(h.last) >= h.every
@@ -75,7 +75,7 @@ func (h *history) note(j *record, u *usage.Task, due bool) {
 		j.tasks = append(j.tasks, series{})
 	}
 	t := &j.tasks[u.Index]
-	if t.node != u.Node || u.Ran < t.ran { // it runs anew
+	if t.node != u.Node || u.Ran < t.ran { // the task was restarted
 		t.samples = t.samples[:0]
 	}
 	t.node, t.ran, t.seen = u.Node, u.Ran, h.cycle
@@ -89,10 +89,10 @@ func (h *history) note(j *record, u *usage.Task, due bool) {
 	t.samples = append(t.samples, u.Now)
 }
 
-// maxTasks bounds the index of a task that is looked at.
+// maxTasks bounds the index of a task whose use is kept, and so memory.
 const maxTasks = 1 << 20
 
-// peaks are what is known of the tasks on each machine.
+// peaks predicts each machine's peak from the tasks that run there.
 type peaks struct {
 	machines []machine
 	sums     []float64
@@ -101,11 +101,11 @@ type peaks struct {
 
 type machine struct {
 	demand usage.Level // of all tasks
-	fresh  usage.Level // the part of it that is of tasks which have run for too short a time
-	warm   []*series
+	fresh  usage.Level // the demand of tasks that are not warm
+	warm   []*series   // tasks that have run for longer than the warm-up
 }
 
-// collect finds out what runs where.
+// collect assigns running tasks to machines.
 func (p *peaks) collect(s *sched.Snapshot, h *history) {
 	p.machines = slices.Grow(p.machines[:0], s.Nodes.Len())[:s.Nodes.Len()]
 	for i := range p.machines {
@@ -140,7 +140,7 @@ func plus(a, b usage.Level, times float64) usage.Level {
 	return usage.Level{CPU: a.CPU + float64(b.CPU*times), Memory: a.Memory + float64(b.Memory*times)}
 }
 
-// of is the predicted peak of a machine.
+// of is the predicted peak of a resource on a machine.
 func (p *peaks) of(c *Config, at int32, resource string) float64 {
 	m := &p.machines[at]
 	demand, fresh := amount(m.demand, resource), amount(m.fresh, resource)
@@ -157,8 +157,8 @@ func (p *peaks) of(c *Config, at int32, resource string) float64 {
 	return min(peak, demand)
 }
 
-// percentiles is the sum of a percentile of what each task has used: the smallest sample that so many percent are not
-// above.
+// percentiles sums a percentile of each task's samples: the smallest sample that at least that share of the samples do
+// not exceed.
 func (p *peaks) percentiles(m *machine, resource string, percent float64) float64 {
 	sum := 0.0
 	for _, t := range m.warm {
@@ -172,8 +172,7 @@ func (p *peaks) percentiles(m *machine, resource string, percent float64) float6
 	return sum
 }
 
-// sigmas is the mean of what the tasks have used together, and so many standard deviations: over the time for which all
-// of them have been there.
+// sigmas is the mean of the tasks' summed use plus n standard deviations, over the samples that all of them have.
 func (p *peaks) sigmas(m *machine, resource string, n float64) float64 {
 	if len(m.warm) == 0 {
 		return 0

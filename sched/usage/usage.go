@@ -1,7 +1,7 @@
-// Package usage is what tasks are measured to use of the machines that they share. Clusters tell it in batches, one a
-// cycle; snapshots show it to policies.
+// Package usage has the types for measurements of what tasks use on machines that they share. A cluster reports them in
+// a [Batch] per cycle, and snapshots show them to policies.
 //
-// It measures nothing, forecasts nothing and decides nothing.
+// The package measures, forecasts and decides nothing.
 package usage
 
 import (
@@ -10,63 +10,63 @@ import (
 	"time"
 )
 
-// The resources that tasks of a machine share, as nodes and demands name them. Any other resource is reserved.
+// The shared resources, by their names in capacities and demands. Any other resource is reserved by the tasks that
+// demand it.
 const (
-	// CPU is in cores. It is shared in time: a task that gets less of it than it wants takes longer.
+	// CPU is in cores. It is shared in time: a task that gets less than it wants takes longer.
 	CPU = "cpu"
-	// Memory is in bytes, or in any unit that nodes and tasks have in common. Where it runs short, tasks are evicted.
+	// Memory is in bytes, or in any other unit that nodes and tasks have in common. If it runs short, tasks are evicted.
 	Memory = "memory"
 )
 
 // Level is an amount of each shared resource.
 type Level struct{ CPU, Memory float64 }
 
-// IsZero tells whether there is none of either.
+// IsZero tells whether both amounts are 0.
 func (l Level) IsZero() bool { return l == Level{} }
 
-// Task is what one task of a running job uses. It is one of Job.Tasks, of an event or of a snapshot.
+// Task is what one task of a running job uses.
 type Task struct {
 	// Index is the task's number in its gang, from 0. A task keeps it for as long as it runs.
 	Index int
 	// Node is where it runs.
 	Node string
-	// Ran is for how long it has run.
+	// Ran is how long it has run.
 	Ran time.Duration
-	// Now is what it uses at present, Mean its average since it started, by time, and Max the most of each.
+	// Now is its current use, Mean the average over time since it started, and Max the peak of each resource.
 	Now, Mean, Max Level
-	// Throttled tells that it has wanted more CPU than it got at some time since it started. What it wants is then at
-	// least what it got.
+	// Throttled tells that it got less CPU than it wanted at some time since it started. Its CPU figures are then lower
+	// bounds of what it wants.
 	Throttled bool
 }
 
-// Work is the CPU time that the task has had since it started, in core-seconds.
+// Work is the CPU time that the task has used since it started, in core-seconds.
 func (t *Task) Work() float64 { return t.Mean.CPU * t.Ran.Seconds() }
 
 // Job is what the tasks of a running job use.
 type Job struct {
 	// ID names the job.
 	ID string
-	// Tasks are all of its tasks that run, by index.
+	// Tasks are all of its running tasks, in ascending order of Index.
 	Tasks []Task
 }
 
-// Node is what a node is used for by work that the scheduler did not start.
+// Node is what work that the scheduler did not start uses on a node.
 type Node struct {
 	// Name names the node.
 	Name string
-	// Others is what that work uses at present.
+	// Others is the current use of all such work.
 	Others Level
 }
 
-// Batch is what a cluster has measured since the last one. A job or node that is in no batch stays as it was told
-// before.
+// Batch is what a cluster has measured since its last batch. Jobs and nodes that are not in it keep their previous
+// measurements.
 type Batch struct {
 	Jobs  []Job
 	Nodes []Node
 }
 
-// Check refuses what cannot have been measured: amounts and times that are negative, infinite or NaN, and tasks with a
-// negative index.
+// Check returns an error for a negative index or time, and for an amount that is negative, infinite or NaN.
 func (t *Task) Check() error {
 	switch {
 	case t.Index < 0:
@@ -82,7 +82,7 @@ func (t *Task) Check() error {
 	return nil
 }
 
-// Check refuses amounts that are negative, infinite or NaN.
+// Check returns an error for an amount that is negative, infinite or NaN.
 func (l Level) Check() error {
 	if !isAmount(l.CPU) {
 		return fmt.Errorf("%s of %v", CPU, l.CPU)
