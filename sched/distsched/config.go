@@ -32,47 +32,47 @@ func (e *ConfigError) Error() string {
 // Unwrap returns [ErrConfig].
 func (e *ConfigError) Unwrap() error { return ErrConfig }
 
-// Estimate says what the policy believes of what a task uses.
+// Estimate says which forecast of a task's use the policy believes.
 type Estimate int
 
 // The estimates.
 const (
-	// Distributions are those of the prediction.
+	// Distributions takes the forecast distributions.
 	Distributions Estimate = iota
-	// Points are the prediction's points.
+	// Points takes the point forecasts.
 	Points
-	// Requests are what the job demands. Its CPU time is the prediction's point.
+	// Requests takes the job's demand for CPU and memory, and the point forecast of its CPU time.
 	Requests
 )
 
-// Order says which of the jobs that fit is started first.
+// Order says which of the jobs that fit starts first.
 type Order int
 
-// The orders. All but the first are ours; ties go to the job that was submitted first.
+// The orders. All but the first are ours. Ties go to the job that comes first in the snapshot.
 const (
 	// ByUtility starts the job with the highest expected utility first (section 5.2.3).
 	ByUtility Order = iota
-	// ByDensity starts the job first that has the highest expected utility for what it takes of the cluster's CPU and
-	// memory, the larger share of the two.
+	// ByDensity starts the job with the highest expected utility per share of the cluster first. The share is the larger
+	// of those of CPU and memory.
 	ByDensity
-	// ByDeadline starts the job first that is due first, and those without a deadline last.
+	// ByDeadline starts the job with the earliest deadline first, and jobs without a deadline last.
 	ByDeadline
-	// ByRuntime starts the job first that is expected to run for the shortest time.
+	// ByRuntime starts the job with the shortest expected runtime first.
 	ByRuntime
 )
 
-// Mechanism is a part of DistSched that can be switched off with [Config.Without].
+// Mechanism is a part of DistSched that [Config.Without] can switch off. Mechanisms combine by |.
 type Mechanism uint
 
 // The mechanisms, by section of the thesis.
 const (
-	// Overpacking lets a machine be used beyond its capacity with a small probability (section 5.2.3).
+	// Overpacking accepts a small probability that a machine's tasks exceed its capacity (section 5.2.3).
 	Overpacking Mechanism = 1 << iota
-	// Tail lets a job that seems too late be worth something, in case its CPU time is over-estimated (section 5.3.2).
+	// Tail leaves a job some utility after its deadline, in case its CPU time is over-estimated (section 5.3.2).
 	Tail
-	// Conditioning expects a restarted task to need at least the CPU time that it has had before (section 5.3.2).
+	// Conditioning expects a restarted task to need at least the CPU time that it attained before (section 5.3.2).
 	Conditioning
-	// Observation takes what a task has been seen to use in place of a prediction that was too low (section 5.3.2).
+	// Observation replaces a forecast that was too low by what the task is observed to use (section 5.3.2).
 	Observation
 	// Preemption stops tasks of lower priority on machines whose CPU is contended (section 5.3.2).
 	Preemption
@@ -81,51 +81,51 @@ const (
 	mitigation = mechanisms
 )
 
-// None stands for the number 0 in those fields of [Config] whose zero value means a default.
+// None stands for 0 in the float64 fields of [Config], in which 0 means the default.
 const None = -1
 
-// Config of a policy. The zero value is Dist. Numbers are positive, 0 for the default, or [None] for the number 0.
+// Config configures a policy. The zero value is the thesis's Dist. In its float64 fields 0 means the default and [None]
+// means 0.
 type Config struct {
 	// Name is the policy's name in reports; empty means "dist".
 	Name string
-	// Estimate is what is believed of usage.
+	// Estimate is the forecast of usage that the policy believes.
 	Estimate Estimate
-	// Maximum goes by the most that a task uses at a time instead of its average.
+	// Maximum goes by a task's peak CPU and memory instead of its averages.
 	Maximum bool
-	// Order is that of starting jobs.
+	// Order is the order in which jobs start.
 	Order Order
 	// Without is the set of mechanisms that are switched off.
 	Without Mechanism
-	// MemoryRisk is the largest probability with which tasks may use more than a machine's memory, and CPURisk the same
-	// for its CPU, for a machine that is to take another task. They are at most 1; 0 means 0.05. The thesis gives no
-	// numbers.
+	// MemoryRisk and CPURisk bound the probability that a machine's memory, or CPU, is exceeded once it has taken another
+	// task. Memory is exceeded at EvictAt. They are in [0, 1]; 0 means 0.05. The thesis gives no numbers.
 	MemoryRisk, CPURisk float64
-	// Risks are memory risks by priority, each from 0 to 1, for priorities that should have another than MemoryRisk. A
-	// machine takes a task if the risk is small enough for it and for each task that runs there.
+	// Risks replaces MemoryRisk for some priorities. Values are in [0, 1], and 0 means 0. A machine takes a task only if
+	// the risk is within the bound of that task and of every task that runs there.
 	Risks map[int]float64
-	// WholeLife goes by the most memory that a task uses at a time, and by its average CPU. MemoryRisk then bounds the
-	// probability that memory runs short at any time while the tasks run, since no sum of theirs is ever larger than that
-	// of their maxima: a chance constraint. It is ours.
+	// WholeLife goes by a task's peak memory and its average CPU. The sum of the peaks bounds the tasks' memory at all
+	// times, so MemoryRisk bounds the probability that memory ever runs short while the tasks run: a chance constraint.
+	// It is ours.
 	WholeLife bool
-	// EvictAt is the share of a machine's memory at which tasks are evicted. It is at most 1; 0 means 0.95.
+	// EvictAt is the share of a machine's memory at which tasks are evicted, in (0, 1]; 0 means 0.95.
 	EvictAt float64
-	// PreemptTo is the share of a machine's CPU to which preemption brings down what its tasks want. 0 means 1.
+	// PreemptTo is the share of a machine's CPU above which its tasks' wishes are contention, and to which preemption
+	// reduces them. It is in [0, 1e6]; 0 means 1.
 	PreemptTo float64
-	// TailWeight is the worth of a job just after its deadline, as a share of what it is worth at the deadline. It is at
-	// most 1; 0 means 0.25, as in 3Sigma.
+	// TailWeight is a job's utility just after its deadline over that at the deadline, in [0, 1]; 0 means 0.25, as in
+	// 3Sigma.
 	TailWeight float64
-	// Cells is the number of cells of the distributions of what a machine's tasks use, 64 to 65536; 0 means 512.
+	// Cells is the number of grid cells of a machine's distribution, 64 to 65536; 0 means 512.
 	Cells int
 	// Atoms is the number of values that a task's distribution is cut into, 8 to 256; 0 means 16.
 	Atoms int
-	// Seed is of the numbers that break ties between machines that are alike.
+	// Seed breaks ties between machines.
 	Seed uint64
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]. If it is nil, they are 0.
 	Stopwatch func() time.Duration
 }
 
-// variants are the systems of section 5.4.1 and two of ours, which switch conditioning off and bound the probability of
-// evictions.
+// variants are the systems of section 5.4.1 and two of ours: dist-nocond and dist-chance.
 var variants = map[string]Config{
 	"dist":           {},
 	"dist-max":       {Maximum: true},
@@ -143,8 +143,9 @@ var variants = map[string]Config{
 	"dist-chance":    {WholeLife: true, MemoryRisk: 0.01},
 }
 
-// Variant returns the configuration of a named system of the thesis (section 5.4.1). Those of actual and point differ
-// only in their names: actual is for a predictor that knows what jobs use, such as predict.NewPerfectUsage.
+// Variant returns the configuration of a system by name: those of section 5.4.1 of the thesis, and two of ours. Actual
+// and point differ only in their names, because actual is point with a predictor that knows what jobs use, such as
+// predict.NewPerfectUsage. The error wraps [ErrVariant].
 func Variant(name string) (Config, error) {
 	c, ok := variants[name]
 	if !ok {
@@ -230,7 +231,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// riskAt is the memory risk that tasks of a priority may be exposed to.
+// riskAt is the largest memory risk for tasks of a priority.
 func (c *Config) riskAt(priority int) float64 {
 	if risk, ok := c.Risks[priority]; ok && c.has(Overpacking) {
 		return risk

@@ -12,7 +12,7 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// known is what the policy has worked out about a job. It is kept while the job waits or runs.
+// known is what the policy has derived about a job. It is kept while the job waits or runs.
 type known struct {
 	job      *sched.Job
 	usage    *predict.Usage
@@ -22,15 +22,15 @@ type known struct {
 
 	profile *profile
 	worth   *worth
-	set     *sched.NodeSet // what demand, required and preferred are of
+	set     *sched.NodeSet // the nodes for which demand, required and preferred were derived
 	demand  []float64
-	// required and preferred are the nodes it may run on, and those of them on which it runs at full speed; preferred is
-	// nil where these are all.
+	// required are the nodes on which it may run. preferred are those of them on which it runs at full speed, or nil if
+	// that is all of them.
 	required, preferred []int32
-	salt                uint64  // of its ties
-	risk                float64 // the memory risk that its tasks may be exposed to
+	salt                uint64  // breaks its ties between machines
+	risk                float64 // the largest memory risk for its tasks
 
-	version uint64 // of what is believed of its usage
+	version uint64 // changes with the forecast of its usage
 	seen    uint64 // the last cycle in which it was in the snapshot
 	watched []watch
 
@@ -39,13 +39,13 @@ type known struct {
 	index           int // among the pending jobs
 }
 
-// sized is one task of a job on the grid of machines of one size.
+// sized is one task of a job on the grid of machines with one step.
 type sized struct {
 	step float64
 	of   dist.Summand
 }
 
-// versionOn changes whenever what is believed of the job's tasks on a machine does.
+// versionOn is a number that changes whenever the forecast of the job's tasks on a machine does.
 func (k *known) versionOn(at int32) uint64 {
 	if w := k.watchOn(at); w != nil {
 		return k.version<<32 + w.version
@@ -53,7 +53,7 @@ func (k *known) versionOn(at int32) uint64 {
 	return k.version << 32
 }
 
-// one is a task on the grid of a total.
+// one is a task on a grid. The list caches it by step.
 func one(list *[]sized, a *dist.Atoms, step float64) *dist.Summand {
 	for i := range *list {
 		if (*list)[i].step == step {
@@ -66,7 +66,7 @@ func one(list *[]sized, a *dist.Atoms, step float64) *dist.Summand {
 	return s
 }
 
-// know brings what is known of a job up to date.
+// know updates what is known of a job.
 func (p *Policy) know(job *sched.Job, forecast *predict.Prediction, attained float64, set *sched.NodeSet) *known {
 	k := p.jobs[job.ID]
 	if k == nil {
@@ -74,7 +74,7 @@ func (p *Policy) know(job *sched.Job, forecast *predict.Prediction, attained flo
 		p.jobs[job.ID] = k
 	}
 	k.seen = p.cycle
-	// A running job is no longer told what it had attained before. What was worked out by it stays.
+	// The snapshot does not say what a running job had attained before it started. What was derived from it stays.
 	if k.job != job || !alike(k.usage, forecast.Usage) || k.point != forecast.Point || k.attained < attained {
 		k.attained = max(k.attained, attained)
 		k.job, k.usage, k.point = job, forecast.Usage, forecast.Point
@@ -100,8 +100,8 @@ func (p *Policy) know(job *sched.Job, forecast *predict.Prediction, attained flo
 	return k
 }
 
-// alike tells whether two forecasts of usage say the same. Forecasts that were written and read back are not the same
-// values in memory.
+// alike tells whether two forecasts of usage are equal in what matters. Forecasts that were stored and read back differ
+// as pointers.
 func alike(a, b *predict.Usage) bool {
 	if a == b {
 		return true
@@ -141,7 +141,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// forget drops the jobs that are gone.
+// forget drops jobs that were not in this cycle's snapshot.
 func (p *Policy) forget() {
 	for id, k := range p.jobs {
 		if k.seen != p.cycle {
@@ -150,19 +150,19 @@ func (p *Policy) forget() {
 	}
 }
 
-// worth is what completing a job is worth, seconds after its submission.
+// worth is a job's utility by completion time, in seconds since its submission.
 type worth struct {
 	curve    utility.Utility
-	deadline float64 // 0: none
+	deadline float64 // in seconds since the submission; 0 without one
 	tailed   bool
 }
 
-// lateWeight is the share of the tail's value of a job that starts after its deadline, and so is late whatever the
-// estimate. It is 3Sigma's.
+// lateWeight multiplies the utility of a job that starts after its deadline. Such a job is late whatever its runtime.
+// The value is 3Sigma's.
 const lateWeight = 0.01
 
-// worth adds a tail to the utility of a job with a deadline (section 5.3.2, Fig. 4.3(d)). It is long enough for the job
-// to be worth something even if it runs for nearly the longest time that is predicted.
+// worth adds a tail to the utility of a job with a deadline (section 5.3.2, Fig. 4.3(d)). The tail is so long that the
+// job keeps some utility even at the 99 % quantile of its runtime.
 func (c *Config) worth(j *sched.Job, p *profile) (*worth, error) {
 	w := &worth{curve: guarded(j.Worth()), deadline: j.Deadline.Seconds()}
 	if j.Deadline <= 0 || c.TailWeight == 0 {
@@ -185,8 +185,8 @@ func (c *Config) worth(j *sched.Job, p *profile) (*worth, error) {
 // maxTail is the longest tail in seconds.
 const maxTail = 8e9
 
-// guarded is a utility that is 0 where that of a foreign type panics or is NaN, so that it costs the one job and not
-// the cycle.
+// guarded makes a utility of a foreign type 0 where it panics or is not finite. So a faulty utility spoils one job and
+// not the cycle.
 func guarded(u utility.Utility) utility.Utility {
 	if _, ok := u.(*utility.Curve); ok {
 		return u
@@ -204,5 +204,5 @@ func (g guard) At(t float64) float64 {
 	return v
 }
 
-// byArrival orders jobs of equal worth.
+// byArrival orders jobs by their position in the snapshot.
 func byArrival(a, b *known) int { return cmp.Compare(a.index, b.index) }

@@ -8,38 +8,37 @@ import (
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
-// machine is what the tasks on a node are believed to use together.
+// machine holds the distributions of what the tasks on a node use together.
 type machine struct {
-	memory, cpu *dist.Total // nil where the node offers none
-	weight      float64     // of all tasks: the sum of their shares
-	held        []entry     // what has been added, in order
-	next        []entry     // what should be there, in the making
+	memory, cpu *dist.Total // nil if the node offers none
+	weight      float64     // the sum of the tasks' weights
+	held        []entry     // the summands of the totals, in order
+	next        []entry     // what held should be; collected by takeUp
 	others      usage.Level // what other work uses
-	risk        float64     // the smallest memory risk of its tasks
+	risk        float64     // the smallest of its tasks' bounds of the memory risk
 	changes     int32       // starts in this cycle
 }
 
-// entry is the tasks of a job on a machine: count times one quantity, as they share one draw. They count as one summand
-// of the machine's sums.
+// entry is the tasks of a job on a machine. They share one draw, so they are one summand: count times one quantity.
 type entry struct {
 	of      *known
 	count   int
-	version uint64 // of what is believed of the job here
+	version uint64 // as known.versionOn
 }
 
-// machines are those of a cluster. What is known of each is brought up to date once a cycle, at a cost that is
-// proportional to the tasks that run, and to the cells only where something has changed.
+// machines are the machines of a cluster. Updating them costs, per cycle, time in proportion to the running tasks. Sums
+// are computed again only on machines where something has changed.
 type machines struct {
 	set         *sched.NodeSet
 	cpu, memory int // index of the resource, -1 where no node offers it
 	of          []machine
-	hard        []float64 // free of the resources that are reserved; as in sched.Snapshot
-	touched     []int32   // machines that this cycle has added tasks to, in order
+	hard        []float64 // what is free, as in sched.Snapshot; used for reserved resources only
+	touched     []int32   // the machine of each start in this cycle, in order
 	scratch     dist.Summand
-	combined    int // machines that were summed anew, for tests
+	combined    int // counts machines that were summed again, for tests
 }
 
-// renew takes up the cluster of a snapshot.
+// renew starts a cycle with the nodes of its snapshot.
 func (ms *machines) renew(c *Config, s *sched.Snapshot) error {
 	ms.touched = ms.touched[:0]
 	ms.hard = append(ms.hard[:0], s.Free...)
@@ -62,7 +61,7 @@ func (ms *machines) renew(c *Config, s *sched.Snapshot) error {
 	return nil
 }
 
-// index is that of a resource, -1 where no node offers it.
+// index is the index of a resource, -1 if no node offers it.
 func index(set *sched.NodeSet, resource string) int {
 	if r, ok := slices.BinarySearch(set.Resources(), resource); ok {
 		return r
@@ -70,7 +69,7 @@ func index(set *sched.NodeSet, resource string) int {
 	return -1
 }
 
-// total is an empty sum up to a share of a node's capacity; nil where the node offers none.
+// total is an empty sum whose limit is a share of a node's capacity. It is nil if the node offers none.
 func (ms *machines) total(c *Config, node, resource int, share float64) (*dist.Total, error) {
 	if resource < 0 {
 		return nil, nil
@@ -82,7 +81,8 @@ func (ms *machines) total(c *Config, node, resource int, share float64) (*dist.T
 	return dist.NewTotal(limit, c.Cells)
 }
 
-// settle brings the machines up to date with what should run on them, which was collected in next.
+// settle makes each machine hold what was collected in next. If that only extends what it holds, the rest is added;
+// otherwise the machine is summed again.
 func (ms *machines) settle(s *sched.Snapshot) {
 	for i := range ms.of {
 		m := &ms.of[i]
@@ -114,7 +114,7 @@ func (m *machine) clear() {
 	}
 }
 
-// addOthers adds work that is not ours: what it is measured to use now, for certain.
+// addOthers adds other work as a constant: what it is measured to use now.
 func (ms *machines) addOthers(m *machine, others usage.Level) {
 	m.others = others
 	addPoint(m.cpu, others.CPU, &ms.scratch)
@@ -127,7 +127,7 @@ func addPoint(t *dist.Total, amount float64, scratch *dist.Summand) {
 	}
 	p, err := dist.NewPoint(amount)
 	if err != nil {
-		return // it was checked when it was measured
+		return // cannot happen: measurements are checked
 	}
 	a, err := dist.NewAtoms(p, minAtoms)
 	if err != nil {
@@ -154,7 +154,7 @@ func (ms *machines) add(at int32, e entry) {
 	m.held = append(m.held, e)
 }
 
-// addTo adds so many tasks to a total; on, if it is not nil, keeps what one of them is.
+// addTo adds count tasks to a total. On, if not nil, caches the summand of a single task.
 func (ms *machines) addTo(t *dist.Total, on *[]sized, a *dist.Atoms, count int) {
 	switch {
 	case t == nil:
@@ -166,7 +166,7 @@ func (ms *machines) addTo(t *dist.Total, on *[]sized, a *dist.Atoms, count int) 
 	}
 }
 
-// start adds tasks that this cycle starts, and takes what they reserve.
+// start adds tasks that start in this cycle, and subtracts the resources that they reserve.
 func (ms *machines) start(at int32, k *known, count int) {
 	ms.add(at, entry{of: k, count: count, version: k.versionOn(at)})
 	width := len(k.demand)
@@ -178,7 +178,7 @@ func (ms *machines) start(at int32, k *known, count int) {
 	ms.touched = append(ms.touched, at)
 }
 
-// fits tells whether one more task, of count so far, has what it reserves.
+// fits tells whether there is enough of the reserved resources for count+1 tasks.
 func (ms *machines) fits(at int32, demand []float64, count int) bool {
 	width := len(demand)
 	row, capacity := ms.hard[int(at)*width:int(at+1)*width], ms.set.Capacity()[int(at)*width:int(at+1)*width]

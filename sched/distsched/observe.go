@@ -10,22 +10,22 @@ import (
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
-// watch is what a job's tasks on one machine were seen to use, where that was more than predicted.
+// watch is the observed use of a job's tasks on one machine, where it exceeded the forecast.
 type watch struct {
 	at          int32
 	cpu, memory seen
 	version     uint64
 }
 
-// seen is a resource's usage by a task: once it has left the predicted range, the values seen since, by time.
+// seen is a task's observed use of one resource, since it first exceeded the forecast.
 type seen struct {
 	seen  bool
 	atoms *dist.Atoms
 	value []float64 // ascending
-	time  []float64 // in seconds
+	time  []float64 // how long each value was observed, in seconds
 }
 
-// onNode is what a job's tasks on one node use, by task.
+// onNode is the use of a job's tasks on one node: per task, but for max, which is the largest task's.
 type onNode struct {
 	at             int32
 	tasks          float64
@@ -33,9 +33,9 @@ type onNode struct {
 	ran            time.Duration
 }
 
-// watch compares what a running job's tasks use with what was predicted. Where the prediction was too low, what is
-// observed takes its place from then on, each value with the share of time for which it was seen (section 5.3.2). Usage
-// within the predicted range, or below it, changes nothing.
+// watch compares what a running job's tasks use with the forecast. If use exceeds the forecast's largest value, the
+// observed values replace the forecast from then on, weighted by the time for which each was observed (section 5.3.2).
+// Lower use changes nothing.
 func (p *Policy) watch(k *known, r *sched.Running, cycle time.Duration) {
 	p.nodes = gather(p.nodes[:0], r, p.machines.set)
 	for i := range p.nodes {
@@ -76,9 +76,9 @@ func (k *known) watchOn(at int32) *watch {
 	return nil
 }
 
-// gather collects what a job's tasks use by node.
+// gather sums up what a job's tasks use, by node.
 func gather(out []onNode, r *sched.Running, set *sched.NodeSet) []onNode {
-	last := "" // of the task before: tasks of a node mostly come together
+	last := "" // the previous task's node: tasks of a node are mostly adjacent
 	for i := range r.Use {
 		u := &r.Use[i]
 		if len(out) == 0 || u.Node != last {
@@ -90,7 +90,7 @@ func gather(out []onNode, r *sched.Running, set *sched.NodeSet) []onNode {
 			k := slices.IndexFunc(out, func(n onNode) bool { return n.at == int32(at) })
 			if k < 0 {
 				out = append(out, onNode{at: int32(at)})
-			} else if k != len(out)-1 { // the one that grows is the last
+			} else if k != len(out)-1 { // keep the current node last
 				out[k], out[len(out)-1] = out[len(out)-1], out[k]
 			}
 		}
@@ -115,7 +115,7 @@ func over(a usage.Level, by float64) usage.Level {
 	return usage.Level{CPU: a.CPU / by, Memory: a.Memory / by}
 }
 
-// or is what was seen, or what was predicted where that is not exceeded.
+// or is what was observed, or the forecast if that was never exceeded.
 func (s *seen) or(predicted *dist.Atoms) *dist.Atoms {
 	if s.atoms != nil {
 		return s.atoms
@@ -123,14 +123,14 @@ func (s *seen) or(predicted *dist.Atoms) *dist.Atoms {
 	return predicted
 }
 
-// begin starts with what was used until now, as far as that is known: its mean.
+// begin starts with the task's mean so far, because its earlier values are not known.
 func (s *seen) begin(mean, seconds float64) {
 	s.seen = true
 	s.note(mean, max(seconds, tiny))
 }
 
-// see notes what is used now, for so many seconds, and tells whether the distribution has changed. It knows at most so
-// many values; of more, the two nearest become their mean.
+// see adds a value that was used for some seconds, and tells whether the distribution has changed. Beyond most values,
+// the two closest are merged.
 func (s *seen) see(value, seconds float64, most int) bool {
 	if !s.seen {
 		return false
@@ -145,7 +145,7 @@ func (s *seen) see(value, seconds float64, most int) bool {
 	}
 	h, err := dist.NewHistogram(edges, weights[:len(weights)-1])
 	if err != nil {
-		return false // what is measured was checked
+		return false // cannot happen: measurements are checked
 	}
 	a, err := dist.NewAtoms(h, most)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *seen) note(value, seconds float64) {
 	s.value, s.time = slices.Insert(s.value, i, value), slices.Insert(s.time, i, seconds)
 }
 
-// join makes the two nearest values one, with their mean by time.
+// join merges the two closest values into their mean, weighted by time.
 func (s *seen) join() {
 	at, gap := 1, math.Inf(1)
 	for i := 1; i < len(s.value); i++ {

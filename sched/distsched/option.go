@@ -7,20 +7,19 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// candidate is a machine for one more task of a job. Machines are taken in the order of section 5.2.3: by the risk that
-// memory runs short, the risk that CPU does, what is left of memory and of CPU, and at random.
+// candidate is a machine for one more task of a job. Candidates are ordered as in section 5.2.3: by the smallest risk
+// that memory runs short, the smallest risk that CPU does, the least memory left, the least CPU left, and at random.
 type candidate struct {
 	memoryRisk, cpuRisk float64
-	memory, cpu         float64 // left, by means
+	memory, cpu         float64 // what is left on average
 	tie                 uint64
 	at                  int32
-	count               int32 // of the job's tasks that are there already
-	changes             int32 // of the machine, in this cycle, that are known
+	count               int32 // tasks of the job that the option puts there already
+	changes             int32 // machine.changes when the candidate was weighed
 	fits                bool
 }
 
-// negligible is a risk that counts as none. Sums of probabilities are rounded, and an order of machines by their last
-// digits would be one by accident.
+// negligible is a risk that counts as 0, so that rounding errors do not decide the order of machines.
 const negligible = 1e-9
 
 func (a *candidate) before(b *candidate) bool {
@@ -39,26 +38,26 @@ func (a *candidate) before(b *candidate) bool {
 	return a.at < b.at
 }
 
-// pick is some tasks of a job on a machine.
+// pick puts some tasks of a job on a machine.
 type pick struct {
 	at    int32
 	count int
 }
 
-// option is where a job would start now, and what that is worth. It is made anew where machines have changed since.
+// option is where a job would start now, and its value. It is out of date once tasks have started elsewhere.
 type option struct {
-	nodes    []int32     // that candidates are of; nil where there are none yet
+	nodes    []int32     // the candidates' machines; nil if there are no candidates yet
 	of       []candidate // by position in nodes
-	upTo     int         // how many of machines.touched they know
-	picks    []pick      // empty where the gang does not fit
+	upTo     int         // how many of machines.touched the candidates take into account
+	picks    []pick      // empty if the gang does not fit
 	slowed   bool
 	value    float64 // expected utility
 	inTime   float64 // the probability of meeting the deadline
-	key      float64 // by which jobs are ordered, the largest first
+	key      float64 // the largest starts first
 	eviction float64 // the probability that a task of the job is evicted
 }
 
-// weigh fills in how good a machine is for one more task.
+// weigh fills in a candidate's risks, room, and whether one more task fits.
 func (p *Policy) weigh(k *known, c *candidate) {
 	m := &p.machines.of[c.at]
 	c.changes = m.changes
@@ -68,8 +67,9 @@ func (p *Policy) weigh(k *known, c *candidate) {
 	c.fits = c.fits && c.memoryRisk <= min(k.risk, m.risk) && c.cpuRisk <= p.cfg.CPURisk
 }
 
-// risk is the probability that so many tasks more use more than there is (equation 5.1), and what is left by means
-// before they come. A node that offers none of what a task may use is no place for it.
+// risk is the probability that the total exceeds its limit with count more tasks (equation 5.1), and what is left on
+// average without them. If the node offers none of a resource that the task may use, the risk is 2, which no bound
+// admits.
 func risk(t *dist.Total, on *[]sized, a *dist.Atoms, count int, scratch *dist.Summand) (p, left float64) {
 	if t == nil {
 		if a.Max() > 0 {
@@ -89,7 +89,7 @@ func risk(t *dist.Total, on *[]sized, a *dist.Atoms, count int, scratch *dist.Su
 	return p, t.Limit() - t.Mean()
 }
 
-// build makes a job's option: on its preferred nodes or, if the gang does not fit there, on all it may run on.
+// build makes a job's option: on its preferred nodes or, if the gang does not fit there, on all nodes that it may use.
 func (p *Policy) build(k *known) {
 	o := &k.option
 	if len(k.preferred) > 0 {
@@ -101,7 +101,7 @@ func (p *Policy) build(k *known) {
 	p.place(k, k.required)
 }
 
-// place chooses machines of these for the gang, one task after the other, and tells whether it fits.
+// place puts the gang on some of these nodes, one task after the other, and tells whether it fits.
 func (p *Policy) place(k *known, nodes []int32) bool {
 	o := &k.option
 	p.refresh(k, nodes)
@@ -146,8 +146,8 @@ func (p *Policy) place(k *known, nodes []int32) bool {
 	return true
 }
 
-// weighAll fills in the candidates of all pending jobs that may run on any node: machine by machine, so that what is
-// known of a machine is at hand for all jobs.
+// weighAll weighs all nodes for the pending jobs that may run on any node. It goes machine by machine, so that the
+// machine's sums stay in the processor's cache.
 func (p *Policy) weighAll() {
 	all := p.machines.set.All()
 	p.anywhere = p.anywhere[:0]
@@ -172,8 +172,8 @@ func (p *Policy) weighAll() {
 	}
 }
 
-// refresh brings a job's candidates up to date: all of them if they are of other nodes, or those that this cycle has
-// touched since.
+// refresh updates a job's candidates: all of them if they are for other nodes, else those on machines where tasks have
+// started since.
 func (p *Policy) refresh(k *known, nodes []int32) {
 	o := &k.option
 	touched := p.machines.touched
@@ -195,7 +195,7 @@ func (p *Policy) refresh(k *known, nodes []int32) {
 	o.upTo = len(touched)
 }
 
-// room is memory for so many candidates: what there is, or that of a job that is gone.
+// room returns a slice of n candidates. It reuses memory.
 func (p *Policy) room(of []candidate, n int) []candidate {
 	if last := len(p.spare) - 1; cap(of) < n && last >= 0 {
 		of, p.spare = p.spare[last], p.spare[:last]
@@ -203,14 +203,14 @@ func (p *Policy) room(of []candidate, n int) []candidate {
 	return slices.Grow(of[:0], n)[:n]
 }
 
-// same tells whether both are the same list in memory.
+// same tells whether both are the same slice in memory.
 func same(a, b []int32) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
-// position is where a node is in a list of nodes that ascends.
+// position is the index of a node in an ascending list of nodes.
 func position(nodes []int32, at int32) (int, bool) {
-	if int(at) < len(nodes) && nodes[at] == at { // all nodes, and most lists that are nearly all
+	if int(at) < len(nodes) && nodes[at] == at { // the list has all nodes up to this one
 		return int(at), true
 	}
 	return slices.BinarySearch(nodes, at)
@@ -235,7 +235,7 @@ func heapify(h []candidate) {
 	}
 }
 
-// down moves a candidate to its place among those below it.
+// down restores the heap's order below a candidate that has become worse.
 func down(h []candidate, i int) {
 	for {
 		l := 2*i + 1
@@ -253,7 +253,7 @@ func down(h []candidate, i int) {
 	}
 }
 
-// gang is the option as a plan has it.
+// gang is the option in the form of a plan.
 func (p *Policy) gang(o *option) []sched.NodeTasks {
 	out := make([]sched.NodeTasks, len(o.picks))
 	for i, pk := range o.picks {

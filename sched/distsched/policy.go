@@ -11,8 +11,8 @@ import (
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
-// Policy is DistSched's scheduler, DSSched. It implements [sched.Policy]. Between cycles it keeps what it has worked
-// out about jobs and machines. It is for one goroutine at a time.
+// Policy is DistSched's scheduler, DSSched. It implements [sched.Policy]. Between cycles it keeps what it has derived
+// about jobs and machines. It is for one goroutine at a time.
 type Policy struct {
 	cfg      Config
 	cycle    uint64
@@ -22,11 +22,11 @@ type Policy struct {
 	anywhere []*known // of pending: those that may run on any node
 
 	heap, done []candidate
-	spare      [][]candidate // of jobs that wait no more
+	spare      [][]candidate // memory to reuse
 	shares     []float64     // by pick
 	nodes      []onNode
 	scratch    dist.Summand
-	eager      bool // for tests: every job's option is made anew after every start
+	eager      bool // for tests: build all options again after each start
 }
 
 // New returns a policy. Its error is a [*ConfigError].
@@ -41,8 +41,8 @@ func New(cfg Config) (*Policy, error) {
 // Name implements [sched.Policy]: it is the configured name.
 func (p *Policy) Name() string { return p.cfg.Name }
 
-// Plan implements [sched.Policy]. A job that cannot be planned is deferred with the error as its reason's Fault; all
-// others are planned. Plan fails only if the snapshot contradicts itself or the context is done.
+// Plan implements [sched.Policy]. A pending job that cannot be planned is deferred, with the error as its reason's Fault,
+// and all others are planned. Plan fails only if the snapshot is inconsistent or the context is done.
 func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	return plan, nil
 }
 
-// takeUp looks at the jobs that run, and brings the machines up to date.
+// takeUp reads the snapshot's jobs and updates the machines.
 func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 	for i := range s.Running {
 		r := &s.Running[i]
@@ -90,7 +90,7 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 			}
 		}
 	}
-	for _, k := range p.pending { // of the last cycle: those that wait still take it again
+	for _, k := range p.pending { // of the last cycle: free their candidates
 		if k.option.of != nil {
 			p.spare = append(p.spare, k.option.of)
 			k.option.of = nil
@@ -102,7 +102,7 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 		w := &s.Pending[i]
 		k := p.know(w.Job, &w.Prediction, w.Attained, s.Nodes)
 		k.index = i
-		if k.watched != nil { // what it used was in a run that is over
+		if k.watched != nil { // observed in a run that is over
 			k.watched = nil
 			k.version++
 		}
@@ -111,7 +111,7 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 	}
 }
 
-// queue has the jobs that may start, the best first.
+// queue is a heap of the jobs that may start, with the best first.
 type queue []*known
 
 func (q queue) Len() int { return len(q) }
@@ -130,10 +130,10 @@ func (q *queue) Pop() any {
 	return k
 }
 
-// choose starts the job that is worth most, again and again, until none fits (section 5.2.3).
+// choose starts the job with the highest key, and repeats until no job fits (section 5.2.3).
 //
-// An option is made anew only when its job comes first and machines have changed since: what is left only shrinks, so
-// that an older option's worth is taken for a bound of the newer one's.
+// It builds an option again only when the job comes first and tasks have started since. Room only shrinks within a
+// cycle, so an older option's value is taken as an upper bound of a newer one's.
 func (p *Policy) choose(ctx context.Context, now time.Time, plan *sched.Plan) error {
 	p.weighAll()
 	q := make(queue, 0, len(p.pending))
@@ -165,7 +165,7 @@ func (p *Policy) choose(ctx context.Context, now time.Time, plan *sched.Plan) er
 	return nil
 }
 
-// again makes every option anew.
+// again builds every option again.
 func (p *Policy) again(q queue, now time.Time, plan *sched.Plan) queue {
 	kept := q[:0]
 	for _, k := range q {
@@ -177,7 +177,7 @@ func (p *Policy) again(q queue, now time.Time, plan *sched.Plan) queue {
 	return kept
 }
 
-// renew makes a job's option and values it. It tells whether the job may start.
+// renew builds and values a job's option, and tells whether the job may start.
 func (p *Policy) renew(k *known, now time.Time, plan *sched.Plan) bool {
 	plan.Stats.Options++
 	o := &k.option
@@ -199,7 +199,7 @@ func (p *Policy) renew(k *known, now time.Time, plan *sched.Plan) bool {
 	return o.value > 0
 }
 
-// start decides that a job starts where its option is.
+// start starts a job at its option.
 func (p *Policy) start(k *known, plan *sched.Plan) {
 	o := &k.option
 	for _, pk := range o.picks {
@@ -215,7 +215,7 @@ func (p *Policy) start(k *known, plan *sched.Plan) {
 		sched.Decision{Job: k.job.ID, Kind: sched.Start, Nodes: p.gang(o), Reason: reason})
 }
 
-// finish tells of the jobs that cannot start at all, and what the plan promises twice.
+// finish adds the reasons of jobs that cannot start at all, and names the resources that the plan overcommits.
 func (p *Policy) finish(s *sched.Snapshot, plan *sched.Plan) {
 	for _, k := range p.pending {
 		reason := sched.Reason{Code: sched.ReasonWaiting, Set: k.job.Required.String(),
@@ -243,7 +243,7 @@ func (p *Policy) finish(s *sched.Snapshot, plan *sched.Plan) {
 // ReasonInvalid is the reason of a pending job that cannot be planned; its Fault says why.
 const ReasonInvalid sched.ReasonCode = "invalid"
 
-// takes is the larger share that a job takes of what the cluster offers of CPU and of memory.
+// takes is the larger of the shares of the cluster's CPU and memory that a job uses on average.
 func (p *Policy) takes(k *known) float64 {
 	cpu, memory := 0.0, 0.0
 	for i := range p.machines.of {
@@ -259,7 +259,7 @@ func (p *Policy) takes(k *known) float64 {
 	return max(tiny, tasks*k.profile.cpu.Mean()/max(cpu, tiny), tasks*k.profile.memory.Mean()/max(memory, tiny))
 }
 
-// due is in how many seconds a job is due.
+// due is the time until a job's deadline, in seconds.
 func due(k *known, now time.Time) float64 {
 	if k.worth.deadline <= 0 {
 		return maxTail
@@ -267,7 +267,7 @@ func due(k *known, now time.Time) float64 {
 	return k.worth.deadline - now.Sub(k.job.Submitted).Seconds()
 }
 
-// length is for how many seconds a job is expected to run unhindered.
+// length is the expected runtime of a job that gets all the CPU that it wants, in seconds.
 func (p *Policy) length(k *known) float64 {
 	if k.profile.work > 0 {
 		return k.profile.work / max(k.profile.cpu.Mean(), tiny)

@@ -15,15 +15,15 @@ type victim struct {
 	running     int // index in the snapshot
 	node        string
 	at          int32
-	want        float64 // CPU that it wants
-	overRequest bool
-	overRange   bool // uses more than was predicted
-	contended   int  // on how many contended machines its job runs
+	want        float64 // the CPU that it wants, in cores
+	overRequest bool    // uses more CPU than it requested
+	overRange   bool    // uses more CPU than was forecast
+	contended   int     // how many contended machines its job runs on
 }
 
-// preempt relieves machines on which tasks want more CPU than there is: it stops tasks of lower priority than another
-// that runs there, until the rest fit (section 5.3.2). First go those that use more than they requested, then those
-// that use more than was predicted, then those whose jobs run on most contended machines, and the largest of them.
+// preempt relieves machines whose tasks want more CPU than there is (section 5.3.2). Until the rest fit, it stops tasks
+// of lower priority than a throttled task there. It first stops tasks that use more than they requested, then tasks that
+// use more than was forecast, then tasks of the jobs that run on the most contended machines, then those that want most.
 func (p *Policy) preempt(s *sched.Snapshot, plan *sched.Plan) {
 	if p.machines.cpu < 0 {
 		return
@@ -63,15 +63,14 @@ func (p *Policy) preempt(s *sched.Snapshot, plan *sched.Plan) {
 	}
 }
 
-// demand is what the tasks of a machine want.
+// demand is the CPU that the tasks of a machine want.
 type demand struct {
-	sum     float64
-	highest int // priority of those that are throttled
-	any     bool
+	sum     float64 // in cores
+	highest int     // the highest priority of a throttled task
+	any     bool    // a task is throttled
 }
 
-// demands adds up what tasks want on each machine, as far as it was measured. A task that was throttled wants at least
-// what it gets, and what is predicted of it if that is more.
+// demands sums the CPU that tasks want on each machine, as far as it was measured.
 func (p *Policy) demands(s *sched.Snapshot) []demand {
 	want := make([]demand, len(p.machines.of))
 	for i := range s.Others {
@@ -95,6 +94,7 @@ func (p *Policy) demands(s *sched.Snapshot) []demand {
 	return want
 }
 
+// wants is the CPU that a task wants: what it gets or, if it was throttled, the forecast's mean if that is more.
 func wants(k *known, u *usage.Task) float64 {
 	if u.Throttled {
 		return max(u.Now.CPU, k.profile.cpu.Mean())
@@ -102,7 +102,7 @@ func wants(k *known, u *usage.Task) float64 {
 	return u.Now.CPU
 }
 
-// victims are the tasks that may be stopped, in the order in which they are.
+// victims are the tasks that may be stopped, in the order in which preempt stops them.
 func (p *Policy) victims(s *sched.Snapshot, want []demand, contended map[int32]bool) []victim {
 	var out []victim
 	for i := range s.Running {
@@ -136,7 +136,7 @@ func (p *Policy) victims(s *sched.Snapshot, want []demand, contended map[int32]b
 	return out
 }
 
-// sooner puts what holds before what does not.
+// sooner orders true before false.
 func sooner(a, b bool) int {
 	switch {
 	case a == b:

@@ -10,27 +10,27 @@ import (
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
-// profile is what the policy believes of a task of a job.
+// profile is what the policy expects of one task of a job.
 type profile struct {
 	cpu, memory *dist.Atoms
-	// draw is cpu told apart more finely: the job's runtime follows from it.
+	// draw is cpu with more atoms. The job's runtime is computed from it.
 	draw *dist.Atoms
-	// work is the CPU time that a task needs, in core-seconds. It is 0 where nothing is forecast of it: then the job runs
-	// for as long as runtime says, and longer where it gets less CPU than it wants.
+	// work is the CPU time that a task needs, in core-seconds. It is 0 if it is not forecast. Then runtime is the runtime
+	// of a job that gets all the CPU that it wants.
 	work    float64
 	runtime dist.Distribution
-	// weight is the task's share of a machine's CPU relative to others: its request.
+	// weight is the task's weight in the sharing of CPU: its request, in cores.
 	weight float64
 }
 
-// least is the weight of a task that requests no CPU, in cores: the smallest share of Linux's control groups, 2 of 1024
-// for a core.
+// least is the weight of a task that requests no CPU, in cores: the smallest cpu.shares of Linux, 2, at 1024 per core.
 const least = 2.0 / 1024
 
-// finer is how many times as many atoms the draw has that a job's tasks share.
+// finer is the number of atoms of draw over that of cpu.
 const finer = 2
 
-// profile works out what to believe of a job.
+// profile derives a job's profile from its forecast. Attained is the CPU time per task of an earlier run that was lost,
+// in core-seconds.
 func (c *Config) profile(j *sched.Job, p *predict.Prediction, attained float64) (*profile, error) {
 	cores, memory := predict.CPU, predict.Memory
 	if c.Maximum {
@@ -65,7 +65,7 @@ func (c *Config) profile(j *sched.Job, p *predict.Prediction, attained float64) 
 	return out, nil
 }
 
-// quantity is what a task uses of a resource. Without a forecast that is what the job requests.
+// quantity is what a task uses of a resource. Without a forecast it is the request.
 func (c *Config) quantity(u *predict.Usage, q predict.Quantity, request float64, atoms int) (*dist.Atoms, error) {
 	p, known := u.Of(q)
 	point := p.Point
@@ -82,8 +82,9 @@ func (c *Config) quantity(u *predict.Usage, q predict.Quantity, request float64,
 	return dist.NewAtoms(d, atoms)
 }
 
-// work is the point prediction of a task's CPU time (section 5.2.1), given what it has had in a run that was lost. Once
-// that is more than any job in the history has had, the task is expected to need twice as much (section 5.3.2).
+// work is the point forecast of a task's CPU time (section 5.2.1), given that it is more than the task attained in a run
+// that was lost. If no job in the history has used that much, the task is expected to need twice what it attained
+// (section 5.3.2).
 func (c *Config) work(u *predict.Usage, attained float64) (float64, error) {
 	p, known := u.Of(predict.CPUTime)
 	if !known {

@@ -8,11 +8,11 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// levels is in how many steps the CPU that a task gets is told apart, from all that it wants down to none.
+// levels is the number of steps into which the CPU that a task gets is divided, from all that it wants down to none.
 const levels = 8
 
-// value fills in what an option is worth (equation 5.3): the probability that no task of the job is evicted, times the
-// expected utility of the time at which it is done.
+// value fills in an option's value (equation 5.3): the probability that no task of the job is evicted, times the expected
+// utility of the job's completion time.
 func (p *Policy) value(k *known, now time.Time) {
 	o := &k.option
 	stays := 1.0
@@ -25,16 +25,16 @@ func (p *Policy) value(k *known, now time.Time) {
 	o.value, o.inTime, o.eviction = stays*worth, stays*inTime, 1-stays
 }
 
-// expect is the expected utility of the job if none of its tasks is evicted, and the probability that it meets its
-// deadline.
+// expect is the job's expected utility and the probability that it meets its deadline, if none of its tasks is evicted.
+// The job starts now, start seconds after its submission.
 //
-// A job's tasks share one draw of CPU. Machines are independent given that: for each value c of it, the job runs for no
-// longer than t if on each machine its tasks get enough,
+// A job's tasks share one draw c of CPU. Given c, machines are independent, and the job takes at most t if its tasks get
+// enough CPU on every machine m:
 //
 //	P(T <= t) = Σ_c P(c) · Π_m P(T_m <= t | c).
 //
-// The job's time is that of the tasks which get least. What they get is told apart in eight steps from c down to their
-// share, and by whether it is enough for the deadline.
+// The job takes as long as the tasks that get the least CPU. That amount is divided into eight steps of c/8, down to the
+// tasks' share of a machine, with one more boundary at what the deadline needs.
 func (p *Policy) expect(k *known, start float64) (worth, inTime float64) {
 	w := k.worth
 	if w.deadline > 0 && w.tailed && start >= w.deadline {
@@ -70,8 +70,8 @@ func (p *Policy) expect(k *known, start float64) (worth, inTime float64) {
 	return worth, min(inTime, 1)
 }
 
-// neededBy is the CPU that each of the job's tasks needs to be done within so many seconds; 0 where that is not known
-// or no CPU is enough.
+// neededBy is the CPU that each of the job's tasks needs to finish within some seconds. It is 0 if that is not known or
+// no amount is enough.
 func (p *Policy) neededBy(k *known, seconds float64) float64 {
 	if k.profile.work <= 0 || k.worth.deadline <= 0 || seconds <= 0 {
 		return 0
@@ -79,7 +79,7 @@ func (p *Policy) neededBy(k *known, seconds float64) float64 {
 	return p.slowdown(k) * k.profile.work / seconds
 }
 
-// slowdown is how many times longer the job takes where its option is.
+// slowdown is how many times longer the job takes on its option's nodes than on preferred ones.
 func (p *Policy) slowdown(k *known) float64 {
 	if k.option.slowed {
 		return k.job.SlowdownOrOne()
@@ -87,8 +87,8 @@ func (p *Policy) slowdown(k *known) float64 {
 	return 1
 }
 
-// share is the least CPU that each of the job's tasks can get on any of its machines, if it wants more: its share of a
-// machine on which all want more than there is.
+// share is the CPU that each of the job's tasks gets at least, unless it wants less: its share of a fully contended
+// machine. It is the smallest over the option's machines, and p.shares has it for each of them.
 func (p *Policy) share(k *known) float64 {
 	least := math.Inf(1)
 	p.shares = p.shares[:0]
@@ -103,8 +103,8 @@ func (p *Policy) share(k *known) float64 {
 	return least
 }
 
-// enough is the probability that each of the job's tasks gets at least so much CPU: on machines where that is more than
-// its share, that others leave it idle.
+// enough is the probability that each of the job's tasks can get that much CPU. On a machine where its share is less,
+// the other tasks must leave the difference idle.
 func (p *Policy) enough(k *known, level float64) float64 {
 	all := 1.0
 	for i, pk := range k.option.picks {
@@ -116,8 +116,8 @@ func (p *Policy) enough(k *known, level float64) float64 {
 	return all
 }
 
-// utilityAt is what the job is worth if each of its tasks wants c and gets so much, and whether it meets its deadline
-// then: the probability of that.
+// utilityAt is the job's utility and the probability that it meets its deadline, if each of its tasks wants c and gets
+// gets, in cores.
 func (p *Policy) utilityAt(k *known, start, c, gets float64) (worth, met float64) {
 	w := k.worth
 	if k.profile.work <= 0 {
@@ -130,10 +130,10 @@ func (p *Policy) utilityAt(k *known, start, c, gets float64) (worth, met float64
 	return w.curve.At(end), met
 }
 
-// tiny is the least CPU that a time is reckoned with.
+// tiny keeps quotients finite, and absorbs rounding in comparisons.
 const tiny = 1e-9
 
-// byRuntime is utilityAt for a job of which the runtime is forecast and not the CPU time.
+// byRuntime is utilityAt for a job whose runtime is forecast but not its CPU time.
 func (p *Policy) byRuntime(k *known, start, c, gets float64) (worth, met float64) {
 	d, slowdown := k.profile.runtime, p.slowdown(k)
 	if gets > 0 && gets < c {
