@@ -11,18 +11,18 @@ import (
 type central struct {
 	queues
 	predictor Predictor
-	learner   Learner // nil if the predictor is none
+	learner   Learner // nil if the predictor is not a Learner
 	attained  bool
-	patience  time.Duration // of pilots
+	patience  time.Duration // Config.PilotTimeout
 	seed      uint64
 	jobs      []job
 	holes     []int32
 	open      int
 	nodes     [][]placed
-	free      []int32 // workers, once for each free slot
+	free      []int32 // workers, one entry per free slot
 	late      agent.Queue[deadline]
 	armed     bool
-	outcome   Outcome // what the predictor is shown; used again
+	outcome   Outcome // passed to the predictor; reused
 }
 
 // placed is a task on a worker.
@@ -37,29 +37,29 @@ type deadline struct {
 	ref, id int32
 }
 
-// nowhere is the place of a job that has nothing to send.
+// nowhere is the place of a job without tasks to send.
 const nowhere = -1
 
-// job is a job that is not done.
+// job is a job some of whose tasks have not ended.
 type job struct {
 	agent.Job
 	submit time.Duration
 	order  order
-	next   int32   // how many of its order have been sent
-	again  []int32 // tasks that a crash has lost
+	next   int32   // how many tasks of its order have been sent
+	again  []int32 // tasks to be sent again after a crash
 	left   int32   // tasks that have not ended
-	stamp  int32   // of its latest entry in a heap; goes on from job to job
+	stamp  int32   // identifies its valid heap entry; kept when the record is reused
 	where  int32   // the heap that it is in
 	queue  int32   // the queue that its running tasks are charged to
 	note   int32
-	size   float64 // by which it has entered its queue
+	size   float64 // the size that decided its queue
 
 	sampling, watch bool
-	due, out        int32 // pilots to be sent, and that run
+	due, out        int32 // pilots to be sent, and running
 	pilots, ended   Times
 
 	running  int32
-	attained float64 // seconds that its tasks ran, until since
+	attained float64 // attained service up to since, in seconds
 	since    time.Duration
 }
 
@@ -127,7 +127,7 @@ func (c *central) submit(now time.Duration, j *agent.Job) {
 	c.ask(now, ref, 0)
 }
 
-// head is the job that the next free slot goes to, -1 for none, and whether it is as a filler.
+// head is the job that gets the next free slot, or -1. Filler tells whether the job is still waiting for its pilots.
 func (c *central) head(now time.Duration) (ref int32, filler bool) {
 	for {
 		at := c.next()
@@ -173,7 +173,7 @@ func (c *central) send(now time.Duration, ref int32, filler bool, out *agent.Out
 	out.Send(agent.Addr(at), &Message{Kind: Run, Ref: ref, Task: agent.Task{Job: j.ID, Index: index}})
 }
 
-// run counts tasks that start, or end where by is negative.
+// run counts tasks that start or, if by is negative, end.
 func (c *central) run(now time.Duration, j *job, by int32) {
 	if c.attained {
 		j.attained += float64(float64(j.running) * (now - j.since).Seconds())
@@ -183,7 +183,7 @@ func (c *central) run(now time.Duration, j *job, by int32) {
 	c.used[j.queue] += int64(by)
 }
 
-// file puts a job where its next task waits.
+// file puts a job into the heap that its next task belongs to.
 func (c *central) file(ref int32) {
 	j := &c.jobs[ref]
 	where := int32(nowhere)
@@ -207,7 +207,7 @@ func (c *central) file(ref int32) {
 	}
 }
 
-// move charges a job's tasks to another queue, and has it wait there.
+// move moves a job and the charge for its running tasks to another queue.
 func (c *central) move(ref int32, queue int) {
 	j := &c.jobs[ref]
 	c.used[j.queue] -= int64(j.running)
@@ -216,12 +216,12 @@ func (c *central) move(ref int32, queue int) {
 	c.file(ref)
 }
 
-// finished takes a task away that has ended.
+// finished handles the end of a task.
 func (c *central) finished(now time.Duration, at int32, m *Message, out *agent.Output[Message]) {
 	tasks := c.nodes[at]
 	i := slices.IndexFunc(tasks, func(t placed) bool { return t.ref == m.Ref && t.index == m.Task.Index })
 	if i < 0 {
-		return // it was never sent there
+		return // the worker was never sent this task
 	}
 	pilot := tasks[i].pilot
 	tasks[i] = tasks[len(tasks)-1]
@@ -257,13 +257,13 @@ func (c *central) done(now time.Duration, ref int32, out *agent.Output[Message])
 	c.open--
 }
 
-// show makes the sample of a job.
+// show fills in the job's sample.
 func (c *central) show(now time.Duration, j *job, late time.Duration) {
 	c.outcome.Sample = Sample{Job: j.Job, Now: now, Pilots: j.pilots, Ended: j.ended, Out: int(j.out), Late: late,
 		Running: int(j.running), Placed: !j.sampling, Size: j.size, Note: j.note}
 }
 
-// ask has the predictor say what to do with a job.
+// ask asks the predictor about a job, and does as it answers.
 func (c *central) ask(now time.Duration, ref int32, late time.Duration) {
 	j := &c.jobs[ref]
 	c.show(now, j, late)
@@ -286,7 +286,7 @@ func (c *central) ask(now time.Duration, ref int32, late time.Duration) {
 	c.move(ref, c.of(a.Size))
 }
 
-// demote moves a job down to the queue that its attained service belongs to, and tells whether it has moved.
+// demote moves a job down to the queue of its attained service, and tells whether it moved.
 func (c *central) demote(now time.Duration, ref int32) bool {
 	j := &c.jobs[ref]
 	queue := c.of(j.attained + float64(float64(j.running)*(now-j.since).Seconds()))
@@ -297,7 +297,7 @@ func (c *central) demote(now time.Duration, ref int32) bool {
 	return true
 }
 
-// lost has the tasks of a crashed worker wait again. It is up again and empty.
+// lost queues the tasks of a crashed worker again. The worker has restarted and is empty.
 func (c *central) lost(now time.Duration, at int32) {
 	for _, t := range c.nodes[at] {
 		j := &c.jobs[t.ref]
@@ -315,7 +315,7 @@ func (c *central) lost(now time.Duration, at int32) {
 	c.nodes[at] = c.nodes[at][:0]
 }
 
-// expire has the jobs wait no longer whose pilots are late.
+// expire ends the sampling of jobs whose pilots are late.
 func (c *central) expire(now time.Duration) {
 	for c.late.Len() > 0 && c.late.Front().at <= now {
 		if d := c.late.Pop(); c.pending(&d) {

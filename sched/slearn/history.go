@@ -8,32 +8,31 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// Past is what a predictor knows of earlier jobs, and goes on learning. The runtime of a job is there that of its mean
-// task, in seconds.
+// Past forecasts mean task times from earlier jobs, and learns from each job that is done. The runtime of package
+// predict is a job's mean task time here, in seconds.
 type Past struct {
-	// Of forecasts and learns; it must not be nil.
+	// Of forecasts and learns. It must not be nil.
 	Of predict.Predictor
-	// Describe tells a job's features, and when it was submitted; it must not be nil.
+	// Describe gives a job's features and time of submission. It must not be nil.
 	Describe func(*agent.Job) predict.Job
 }
 
-// Learn observes a job that is done.
+// Learn implements [Learner].
 func (p *Past) Learn(o *Outcome) {
-	// An error is of a runtime that is none; the sums of times that were measured are runtimes.
+	// Observe fails only for an invalid runtime, which a mean of measured times cannot be.
 	_ = p.Of.Observe(predict.Observation{Job: p.Describe(&o.Job), Runtime: max(0, o.Ended.Mean())})
 }
 
-// History is a predictor that asks history alone (section 5.1.3). It tells the size when the job comes, and never
-// changes it.
+// History is a predictor that uses history alone (section 5.1.3). It answers when the job arrives, and never changes
+// its answer.
 type History struct {
 	Past
-	// Median takes the median of the forecast, which is the paper's Point-Est. Otherwise the task time is the one whose
-	// utility is what history lets expect, where the utility of a runtime t is 1/t²: 3Sigma's predictor, as section 4.3
-	// describes it.
+	// Median takes the forecast's median as the mean task time: the paper's Point-Est. Otherwise it is [UtilityTime]:
+	// 3Sigma's predictor, as section 4.3 describes it.
 	Median bool
 }
 
-// Estimate is that of [Predictor].
+// Estimate implements [Predictor].
 func (h *History) Estimate(s *Sample) Answer {
 	d := h.Of.Predict(h.Describe(&s.Job)).Dist
 	seconds := 0.0
@@ -45,11 +44,12 @@ func (h *History) Estimate(s *Sample) Answer {
 	return Answer{Size: seconds * float64(s.Job.Tasks)}
 }
 
-// shortest is what runtimes below count as, in seconds: their utility would be without bound.
+// shortest is the least runtime, in seconds; shorter ones count as this. It keeps utilities finite.
 const shortest = 1e-3
 
-// UtilityTime is E[T⁻²]^(−½) in seconds, of a runtime T of that distribution: the runtime whose utility, 1/t², is the
-// expected one. Runtimes below a millisecond count as one. A histogram is integrated exactly, others at 512 quantiles.
+// UtilityTime is E[T⁻²]^(−½) in seconds, for a runtime T with that distribution: the time whose utility 1/t² equals the
+// expected utility of T. Runtimes below a millisecond count as a millisecond. A histogram is integrated exactly, any
+// other distribution at 512 quantiles.
 func UtilityTime(d dist.Distribution) float64 {
 	if h, ok := d.(*dist.Histogram); ok {
 		return 1 / math.Sqrt(utility(h))
@@ -72,7 +72,7 @@ func utility(h *dist.Histogram) float64 {
 		to, upTo := h.Knot(i)
 		mass := upTo - cum
 		short := 0.0
-		if x < shortest && to > x { // that share counts as a millisecond
+		if x < shortest && to > x { // the share of the piece that counts as a millisecond
 			short = min(1, (shortest-x)/(to-x))
 		}
 		sum += float64(mass * (1 - short) / (below(x) * below(to)))

@@ -7,24 +7,27 @@ import (
 	"github.com/hedgesched/hedge/predict"
 )
 
-// Joint is a predictor that joins history and sampling, which SLearn's paper leaves open (section 7). It is ours.
+// Joint is a predictor that combines history and sampling, which SLearn's paper leaves to future work (section 7). It is
+// ours.
 //
-// A job starts with a belief of its mean task time: the forecast of history with its spread, which is widened by as
-// much as forecasts have lately been further off than they said. Every pilot sharpens the belief (section 4.1), and
-// so does every other task that ends while more wait: the job changes its queue when the belief has become sure of
-// another one.
+// A job starts with a belief about its mean task time, taken from history. The belief's variance is the forecast's,
+// multiplied by the ratio of recent squared errors to forecast variances. Every pilot that ends sharpens the belief
+// (section 4.1). So does every other task that ends while more tasks wait: the job changes its queue once the belief is
+// sure of another.
 //
-// Pilots have to run anyway. What they cost is that the other tasks wait for them; what they are worth is that fewer
-// jobs enter a wrong queue. So a job is sampled unless history is sure of its queue and, when it was, has lately
-// been right about as often as pilots were. The number of pilots is that of the sampling ratio: fewer save no time,
-// since they run side by side, and more made no measured difference. If history's middle forecast has the job in the
-// first queue, its pilots wait there and not behind it: that serves small jobs sooner, and where history is wrong it
-// costs the time of some pilots and not that of the whole job.
+// Sampling delays a job's other tasks, and saves jobs from a wrong queue. Pilots are no extra work. So a job is sampled
+// unless two things hold: history is sure of its queue, and history has lately been right about as often as pilots
+// whenever it was sure. The number of pilots follows the sampling ratio. Fewer pilots save no time, since they run in
+// parallel, and more made no measured difference. If history's median puts the job into the first queue, its pilots wait
+// there instead of in the second queue. That serves small jobs sooner. If history is wrong, only the pilots' time is
+// lost, and not the whole job's.
 //
-// A thin job enters the first queue, as SLearn has it, unless history is sure that it is large.
+// A thin job enters the first queue, as in SLearn, unless history is sure that it is large.
 //
-// History can turn wrong. A job whose pilots contradict it goes by its pilots. When forecasts lean to one side, job
-// after job, an alarm says so; as long as it lasts history counts for nothing, and all is as under SLearn.
+// History can become wrong. A job whose pilots contradict the forecast goes by its pilots. If forecasts err to one side
+// for many jobs, an alarm is raised ([predict.Drift]). While it lasts history is ignored, and Joint works as SLearn.
+//
+// It is not safe for concurrent use.
 type Joint struct {
 	past   Past
 	thin   int32
@@ -32,9 +35,9 @@ type Joint struct {
 	queues Queues
 
 	drift predict.Drift
-	// These follow the latest wide jobs. Within is the mean squared coefficient of variation of task times inside a
-	// job. Excess is the mean squared error of forecasts over their variance. Missed is how many queues pilots have
-	// been off, trusted the same of history where it was sure.
+	// Moving averages over wide jobs. within is the squared coefficient of variation of task times inside a job. excess
+	// is the squared error of a forecast over its variance. missed is by how many queues the pilots' estimate was off.
+	// trusted is the same for history, when it was sure.
 	within, excess, missed, trusted float64
 	alarms                          Alarms
 
@@ -42,40 +45,41 @@ type Joint struct {
 	holes  []int32
 }
 
-// Alarms counts what a [Joint] has found of its history.
+// Alarms counts a [Joint]'s alarms.
 type Alarms struct {
-	// Raised is how often the alarm was raised. Jobs is how many jobs with a history have ended, During how many of
+	// Raised is how often the alarm was raised. Jobs is how many jobs with a history have ended, and During how many of
 	// these ended while the alarm was on.
 	Raised, Jobs, During int
 }
 
-// The figures that a Joint starts with. Inside the median wide job of Google's log of 2011 the coefficient of
-// variation is 0.13, inside one in ten above 0.44. The paper's Table 7 has 11 to 26 % of jobs in a wrong queue.
-// History has to earn its trust.
+// The initial moving averages. In Google's log of 2011 the coefficient of variation inside wide jobs is 0.13 in the
+// median and above 0.44 for one job in ten. In the paper's Table 7, 11 to 26 % of jobs are in a wrong queue. firstTrusted
+// is high, so that history is not trusted before it has proved right.
 const (
 	firstWithin  = 0.25 * 0.25
 	firstExcess  = 4
 	firstMissed  = 0.1
 	firstTrusted = 0.5
-	// toll is what waiting for pilots is worth: that one job in twenty is off by a queue.
+	// toll is the price of waiting for pilots, in queues per job: as bad as if one job in twenty were off by one queue.
 	toll = 0.05
-	// follow is the weight of the latest job.
+	// follow is the weight of the latest job in the moving averages.
 	follow = 0.02
-	// worst bounds what one job adds to the excess.
+	// worst bounds the value that one job contributes to excess.
 	worst = 100
-	// least is the variance that history has at least, as a share of the squared mean: a deviation of a hundredth.
+	// least bounds a forecast's variance from below, relative to the squared mean: a standard deviation of 1 %.
 	least = 1e-4
 )
 
 const (
-	// certain is how many standard deviations of the belief must lie in another queue for a job to leave its own.
+	// certain is how many standard deviations on either side of the belief's mean must lie in one queue for a job to
+	// change its queue.
 	certain = 2
-	// doubt is how many tasks' worth the usual variance counts beside the job's own.
+	// doubt is how many tasks the usual variance counts for, beside the job's own tasks.
 	doubt = 2
 )
 
-// NewJoint is a joint predictor. Jobs of fewer than thin tasks are thin. A nil ratio is the paper's adaptive one.
-// The queues are those of the system.
+// NewJoint returns a joint predictor. Jobs of fewer than thin tasks are thin. A nil ratio means the paper's adaptive
+// one. The queues must be those of the system. The error wraps [ErrConfig].
 func NewJoint(past Past, thin int32, ratio *Ratio, queues Queues) (*Joint, error) {
 	full, err := queues.withDefaults()
 	if err != nil {
@@ -91,16 +95,16 @@ func NewJoint(past Past, thin int32, ratio *Ratio, queues Queues) (*Joint, error
 // Alarms counts the alarms so far.
 func (p *Joint) Alarms() Alarms { return p.alarms }
 
-// prior is what is known of a job that is not done, from when it came.
+// prior is what was known of a job when it arrived. It is kept until the job is done.
 type prior struct {
 	forecast dist.Distribution // nil without history
 	belief   predict.Belief
-	sure     bool // that history was, of the queue
-	percent  int  // of its pilots; 0 for a job that needed none
-	first    bool // that they are urgent
+	sure     bool // history is sure of the job's queue
+	percent  int  // the sampling ratio; 0 for a job that is not sampled
+	first    bool // its pilots wait in the first queue
 }
 
-// Estimate is that of [Predictor].
+// Estimate implements [Predictor].
 func (p *Joint) Estimate(s *Sample) Answer {
 	if s.Note != 0 {
 		return p.again(s, &p.priors[s.Note-1])
@@ -119,7 +123,7 @@ func (p *Joint) Estimate(s *Sample) Answer {
 	return Answer{Pilots: pilots(k.percent, s.Job.Tasks), First: k.first, Watch: true, Note: note}
 }
 
-// remember keeps what history says of a new job. The note is where, from 1 on.
+// remember stores what history says of a new job. The note is its index in priors plus 1.
 func (p *Joint) remember(s *Sample) (note int32) {
 	if len(p.holes) == 0 {
 		p.priors = append(p.priors, prior{})
@@ -137,10 +141,10 @@ func (p *Joint) remember(s *Sample) (note int32) {
 	return note
 }
 
-// size is what a belief makes of a job.
+// size is a job's size according to a belief, in seconds.
 func size(s *Sample, b predict.Belief) float64 { return b.Mean * float64(s.Job.Tasks) }
 
-// sizeOfThin has a thin job enter the first queue unless history is sure that it belongs into another one.
+// sizeOfThin is 0 for a thin job, unless history is sure that it does not belong in the first queue.
 func (p *Joint) sizeOfThin(s *Sample, k *prior, known bool) float64 {
 	if _, high := p.bounds(0); !known || k.forecast.CDF(high/float64(s.Job.Tasks)) > firstMissed {
 		return 0
@@ -148,14 +152,14 @@ func (p *Joint) sizeOfThin(s *Sample, k *prior, known bool) float64 {
 	return size(s, k.belief)
 }
 
-// queueDoubt is the probability that the job does not belong into the queue of its middle forecast.
+// queueDoubt is the probability that the job does not belong in the queue of its median forecast.
 func (p *Joint) queueDoubt(s *Sample, forecast dist.Distribution) float64 {
 	tasks := float64(s.Job.Tasks)
 	low, high := p.bounds(p.queues.of(forecast.Quantile(0.5) * tasks))
 	return 1 - (forecast.CDF(high/tasks) - forecast.CDF(low/tasks))
 }
 
-// bounds are the sizes from which on and below which jobs belong to a queue.
+// bounds are the limits of a queue: it is for jobs with low <= size < high.
 func (p *Joint) bounds(queue int) (low, high float64) {
 	high = p.queues.First.Seconds()
 	for range queue {
@@ -167,15 +171,16 @@ func (p *Joint) bounds(queue int) (low, high float64) {
 	return low, high
 }
 
-// isSure tells whether the belief, so many standard deviations wide, lies in one queue.
+// isSure tells whether the interval of that many standard deviations on either side of the belief's mean lies in one
+// queue.
 func (p *Joint) isSure(s *Sample, b predict.Belief, deviations float64) bool {
 	tasks := float64(s.Job.Tasks)
 	low, high := p.bounds(p.queues.of(b.Mean * tasks))
 	return b.Within(low/tasks, high/tasks, deviations)
 }
 
-// again is the answer about a job of which tasks have ended. What ends first is short, so a job that is in a queue
-// goes by its tasks only once as many have ended as run.
+// again answers about a job some of whose tasks may have ended. The tasks that end first are the short ones. So a job in
+// a queue goes by its tasks only once at least as many have ended as are running.
 func (p *Joint) again(s *Sample, k *prior) Answer {
 	a := Answer{Size: s.Size, Watch: k.percent > 0 || s.Job.Tasks >= p.thin, Note: s.Note}
 	seen := s.Pilots
@@ -202,8 +207,8 @@ func (p *Joint) again(s *Sample, k *prior) Answer {
 	return a
 }
 
-// posterior is the belief after some tasks. Their variance is the job's own and, as long as these are few, the usual
-// one.
+// posterior is the belief after some tasks. The variance of task times is pooled from the job's own tasks and, with the
+// weight of a few tasks, the moving average.
 func (p *Joint) posterior(prior predict.Belief, seen *Times) predict.Belief {
 	if seen.Count == 0 {
 		return prior
@@ -214,7 +219,7 @@ func (p *Joint) posterior(prior predict.Belief, seen *Times) predict.Belief {
 	return prior.Doubted(seen.Count, seen.Sum, variance).After(seen.Count, seen.Sum, variance)
 }
 
-// Learn is that of [Learner].
+// Learn implements [Learner].
 func (p *Joint) Learn(o *Outcome) {
 	if o.Note == 0 {
 		return
@@ -231,7 +236,7 @@ func (p *Joint) Learn(o *Outcome) {
 	p.past.Learn(o)
 }
 
-// score has the figures follow a wide job.
+// score updates the moving averages with a wide job.
 func (p *Joint) score(o *Outcome, k *prior) {
 	towards := func(figure *float64, x float64) { *figure += float64(follow * (x - *figure)) }
 	mean, queue := o.Ended.Mean(), p.queues.of(o.Ended.Sum)
@@ -252,7 +257,7 @@ func (p *Joint) score(o *Outcome, k *prior) {
 	}
 }
 
-// watch feeds the alarm.
+// watch updates the alarm.
 func (p *Joint) watch(place float64) {
 	before := p.drift.Alarm()
 	p.drift.Observe(place)
@@ -266,7 +271,7 @@ func (p *Joint) watch(place float64) {
 	}
 }
 
-// place is where a runtime stands in its forecast: in the middle of a jump of the CDF.
+// place is the forecast's CDF at a runtime; at a jump, the middle of the jump.
 func place(d dist.Distribution, x float64) float64 {
 	return (d.CDF(x) + d.CDF(math.Nextafter(x, 0))) / 2
 }

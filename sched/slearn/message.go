@@ -6,12 +6,12 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// Kind is what a [Message] says.
+// Kind is the type of a [Message].
 type Kind uint8
 
 // The kinds of messages.
 const (
-	// Run has a worker run a task in a free slot.
+	// Run tells a worker to run a task in a free slot.
 	Run Kind = iota
 	// Finished tells the central scheduler that a task has ended.
 	Finished
@@ -27,19 +27,19 @@ type Message struct {
 	Ran  time.Duration // how long a finished task ran
 }
 
-// version is of the binary form.
+// version is the version of the binary form.
 const version = 1
 
 // Codec is the binary form of messages.
 type Codec struct{}
 
-// Append is that of [agent.Codec].
+// Append implements [agent.Codec].
 func (Codec) Append(b []byte, m *Message) []byte {
 	return agent.AppendNumbers(append(b, version, byte(m.Kind)), int64(m.Ref), int64(m.Task.Job), int64(m.Task.Index),
 		int64(m.Ran))
 }
 
-// Read is that of [agent.Codec].
+// Read implements [agent.Codec].
 func (Codec) Read(b []byte) (Message, error) {
 	w := agent.NewWire(b, version)
 	m := Message{Kind: Kind(w.Byte(byte(kinds) - 1)), Ref: w.Int32()}

@@ -2,22 +2,22 @@ package slearn
 
 import "math/bits"
 
-// order is a random order of the numbers below n, in no memory: a Feistel network on numbers of an even number of bits,
-// of which those from n on are passed over.
+// order is a random permutation of the numbers in [0, n) that takes constant memory. It is a Feistel network on numbers
+// with an even number of bits. Results of n or more are fed into the network again.
 type order struct {
 	key  uint64
-	half uint8 // bits of half a number
+	half uint8 // half of the number of bits
 	n    int32
 }
 
-// rounds of the network. Four make a random permutation of large sets; small ones need more.
+// rounds is the number of rounds of the network. Four suffice for large sets; small ones need more.
 const rounds = 8
 
 func newOrder(key uint64, n int32) order {
 	return order{key: key, half: uint8((bits.Len32(uint32(max(n, 2)-1)) + 1) / 2), n: n}
 }
 
-// at is the i-th number of the order, for i from 0 to n-1.
+// at is the i-th number of the permutation, 0 <= i < n.
 func (o *order) at(i int32) int32 {
 	if o.n == 1 {
 		return 0

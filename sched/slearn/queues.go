@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Queues are the limits and weights of GS's queues. A zero field has the paper's value.
+// Queues are the limits and weights of GS's queues. A zero field means the paper's value.
 type Queues struct {
-	// Count is how many there are, from 1 to 64; default 10.
+	// Count is the number of queues, from 1 to 64; 0 means 10.
 	Count int
-	// First is the size below which a job belongs to the first queue; default 10⁶ ms. The limit of each further queue is
-	// Growth times that of the one before, from 1 on; default 10.
-	First  time.Duration
+	// First is the size below which a job belongs to the first queue; 0 means 1000 s.
+	First time.Duration
+	// Growth is a queue's limit over that of the queue before it, from 1 to 1,000,000; 0 means 10.
 	Growth float64
-	// Decay is the weight of a queue over that of the next, from 1 on; default 10.
+	// Decay is a queue's weight over that of the next queue, from 1 to 1,000,000; 0 means 10.
 	Decay float64
 }
 
-// withDefaults is a checked copy with every zero field filled in.
+// withDefaults is a copy with zero fields filled in. It checks the fields.
 func (q Queues) withDefaults() (Queues, error) {
 	if q.Count == 0 {
 		q.Count = 10
@@ -44,7 +44,7 @@ func (q Queues) withDefaults() (Queues, error) {
 	return q, nil
 }
 
-// Of is the number, from 0, of the queue that a job of that size belongs to. Zero fields count as their defaults.
+// Of is the queue of a job of that size, in seconds, from 0 to Count-1. It is 0 if the Queues are not valid.
 func (q Queues) Of(size float64) int {
 	full, err := q.withDefaults()
 	if err != nil {
@@ -67,8 +67,8 @@ func (q *Queues) of(size float64) int {
 // sampling is the queue of pilots: the second (section 5.1.2), or the only one.
 func (q *Queues) sampling() int { return min(1, q.Count-1) }
 
-// queues has the jobs that have a task to be sent, and the slots that each queue uses. The place after the last queue
-// is that of the fillers: jobs that wait for their pilots and whose other tasks run only where a slot is idle.
+// queues holds the jobs that have a task to send, and counts the slots that each queue uses. The heap after the last
+// queue's is for fillers: jobs that wait for their pilots, whose other tasks run only on idle slots.
 type queues struct {
 	Queues
 	weights []float64
@@ -76,13 +76,13 @@ type queues struct {
 	waiting []heap
 }
 
-// heap is jobs by order of arrival. Jobs that have left stay in it until they come to its top, or are many.
+// heap holds jobs in order of arrival. Jobs that have left stay in it until they reach the top or outnumber the others.
 type heap struct {
 	entries []entry
 	live    int
 }
 
-// entry is a job in a heap. It is out of date once the job's stamp is another.
+// entry is a job in a heap. It is valid while its stamp is the job's.
 type entry struct {
 	of, id     int32
 	ref, stamp int32
@@ -104,9 +104,9 @@ func newQueues(q *Queues) queues {
 	return s
 }
 
-// next is the queue that the next free slot goes to, among those with a job that waits; the fillers' place if there is
-// none but theirs, -1 if none at all. The queues that wait share the slots that they use, and the free one, by
-// weight. The one that has least of its share goes first, by the number of slots; of equal ones, the first.
+// next is the queue that gets the next free slot. Queues with waiting jobs share, by weight, the slots that they use
+// and the free one. The queue that lacks the most slots of its share goes first, and the first of equal ones. If no
+// queue has waiting jobs, the result is the fillers' heap or, if that is empty too, -1.
 func (q *queues) next() int {
 	total, slots, waiting, last := 0.0, int64(1), 0, -1
 	for i, w := range q.weights {
@@ -151,7 +151,7 @@ func (h *heap) push(e entry) {
 	h.entries[i] = e
 }
 
-// pop takes the top away.
+// pop removes the top.
 func (h *heap) pop() {
 	last := len(h.entries) - 1
 	e := h.entries[last]
@@ -161,7 +161,7 @@ func (h *heap) pop() {
 	}
 }
 
-// sink puts an entry where place i is free, or below.
+// sink inserts an entry at position i, which is free, or below it.
 func (h *heap) sink(i int, e entry) {
 	for {
 		k := 2*i + 1
@@ -180,7 +180,7 @@ func (h *heap) sink(i int, e entry) {
 	h.entries[i] = e
 }
 
-// sweep forgets the jobs that have left, once they are most.
+// sweep removes the entries of jobs that have left, once they outnumber the others.
 func (h *heap) sweep(jobs []job) {
 	if len(h.entries) <= 2*h.live+64 {
 		return

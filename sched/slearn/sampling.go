@@ -1,10 +1,10 @@
 package slearn
 
-// Sampling is SLearn's predictor (section 5.1.2). It runs max(1, ⌈r·S⌉) pilots of a job of S tasks, drawn at random.
-// The job's size is the mean of what they took times S. It never looks at history. Make one with [NewSampling].
+// Sampling is SLearn's predictor (section 5.1.2). Of a job of S tasks it runs max(1, ⌈r·S⌉) random tasks first, the
+// pilots. The job's size is S times their mean. It never uses history. Make one with [NewSampling].
 type Sampling struct{ ratio *Ratio }
 
-// NewSampling is SLearn's predictor with a sampling ratio; a nil one is the adaptive ratio of the paper.
+// NewSampling returns SLearn's predictor with a sampling ratio. A nil ratio means the paper's adaptive one.
 func NewSampling(ratio *Ratio) *Sampling {
 	if ratio == nil {
 		ratio = new(Ratio)
@@ -12,7 +12,7 @@ func NewSampling(ratio *Ratio) *Sampling {
 	return &Sampling{ratio}
 }
 
-// Estimate is that of [Predictor].
+// Estimate implements [Predictor].
 func (p *Sampling) Estimate(s *Sample) Answer {
 	percent := s.Note
 	if percent == 0 {
@@ -21,7 +21,8 @@ func (p *Sampling) Estimate(s *Sample) Answer {
 	return Answer{Size: sampled(s) * float64(s.Job.Tasks), Pilots: pilots(int(percent), s.Job.Tasks), Note: percent}
 }
 
-// sampled is the mean of the pilots. Those that are late count as if they ended now: a bound from below.
+// sampled is the mean of the pilots, in seconds. Pilots that are late count with the time-out, so it is then a lower
+// bound.
 func sampled(s *Sample) float64 {
 	if s.Late == 0 {
 		return s.Pilots.Mean()
@@ -29,28 +30,29 @@ func sampled(s *Sample) float64 {
 	return (s.Pilots.Sum + float64(float64(s.Out)*s.Late.Seconds())) / float64(max(1, s.Pilots.Count+s.Out))
 }
 
-// pilots is how many a percentage of a job's tasks is, rounded up, at least 1.
+// pilots is a percentage of a job's tasks, rounded up, at least 1.
 func pilots(percent int, tasks int32) int {
 	return max(1, (percent*int(tasks)+99)/100)
 }
 
-// Learn is that of [Learner]: it scores the ratio that the job was sampled with.
+// Learn implements [Learner]. It scores the ratio that the job was sampled with.
 func (p *Sampling) Learn(o *Outcome) {
 	if o.Note > 0 && o.Ended.Sum > 0 {
 		p.ratio.Done(int(o.Note), o.Completion.Seconds()/o.Ended.Sum)
 	}
 }
 
-// Ratio is the percentage of a job's tasks that are its pilots: a fixed one, or the one that has made jobs finish
-// soonest lately (Figure 3). The zero value is the paper's adaptive ratio. It is not safe for concurrent use.
+// Ratio is the percentage of a job's tasks that are pilots. It is fixed, or adapts to the percentage from 1 to 5 whose
+// recent jobs finished soonest (Figure 3). The zero value is the paper's adaptive ratio. It is not safe for concurrent
+// use.
 type Ratio struct {
 	// Fixed is the percentage, up to 100; 0 means adaptive.
 	Fixed int
-	// Recent is how many jobs' scores count, the paper's T; 0 means 100.
+	// Recent is how many scores of a percentage count, the paper's T; 0 means 100.
 	Recent int
-	// Corrected mends what is odd in Figure 3. There, T + 1 scores are kept in place of T. And where 2 % is best and
-	// 3 % more than 10 % worse, 1 % is taken for ever, however bad it turns out to be; likewise 5 % beside 4 %.
-	// Corrected, 1 % and 5 % are tried until they have T scores, and then taken where they are best, as others are.
+	// Corrected departs from Figure 3 in two points. Figure 3 keeps T + 1 scores, not T. And while 2 % is best and 3 % is
+	// more than 10 % worse, Figure 3 takes 1 %, whatever the scores of 1 % are; likewise 5 % next to 4 %. Corrected keeps T
+	// scores, and tries 1 % and 5 % only until they have T scores. After that they compete like the others.
 	Corrected bool
 
 	begun  int
@@ -60,7 +62,7 @@ type Ratio struct {
 // most is the largest adaptive percentage.
 const most = 5
 
-// scores are the latest of a ratio: jobs' completion times over the summed times of their tasks.
+// scores are the latest scores of a percentage. A score is a job's completion time over the summed time of its tasks.
 type scores struct {
 	ring []float64
 	next int
@@ -75,7 +77,7 @@ func (s *scores) add(x float64, keep int) {
 	s.next = (s.next + 1) % keep
 }
 
-// mean is added up from the oldest, so that it does not depend on where the ring begins.
+// mean adds up from the oldest score, so that the position in the ring does not change its bits.
 func (s *scores) mean() float64 {
 	sum := 0.0
 	for i := range s.ring {
@@ -84,7 +86,7 @@ func (s *scores) mean() float64 {
 	return sum / float64(len(s.ring))
 }
 
-// Next is the percentage for a new job.
+// Next returns the percentage for a new job, and counts the job.
 func (r *Ratio) Next() int {
 	if r.Fixed > 0 {
 		return r.Fixed
@@ -116,7 +118,7 @@ func (r *Ratio) recent() int {
 	return 100
 }
 
-// best is the percentage with the lowest score, the smaller one of equals; 3 where nothing has a score.
+// best is the percentage with the lowest mean score, and the smallest of equal ones. It is 3 if there are no scores.
 func (r *Ratio) best() int {
 	best, least := 3, 0.0
 	for percent := range r.scores {
@@ -131,7 +133,7 @@ func (r *Ratio) best() int {
 	return best
 }
 
-// worth tells whether to go on from the best percentage to the one beyond it: 3 % is more than 10 % worse.
+// worth tells whether to try the percentage beyond the best one: 3 % must be more than 10 % worse than the best.
 func (r *Ratio) worth(best, edge int) bool {
 	three := &r.scores[3]
 	if len(three.ring) == 0 || r.Corrected && len(r.scores[edge].ring) >= r.recent() {
@@ -140,8 +142,8 @@ func (r *Ratio) worth(best, edge int) bool {
 	return three.mean() > 1.1*r.scores[best].mean()
 }
 
-// Done scores a percentage by a job that was sampled with it and is done: its completion time over the summed time of
-// its tasks, above 0.
+// Done records the score of a job that was sampled with a percentage: its completion time over the summed time of its
+// tasks, above 0. A fixed ratio ignores it.
 func (r *Ratio) Done(percent int, score float64) {
 	if r.Fixed > 0 || percent < 1 || percent > most {
 		return

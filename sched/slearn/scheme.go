@@ -7,44 +7,44 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// Scheme is how GS is told sizes: a predictor, or a policy that needs none.
+// Scheme is how GS chooses a job's queue: a predictor, or a policy that needs none.
 type Scheme uint8
 
 // The schemes, by the paper's names, and ours.
 const (
-	// SLearn samples jobs of at least three tasks.
+	// SLearn samples jobs that are not thin.
 	SLearn Scheme = iota
-	// JointScheme joins history and sampling: see [Joint].
+	// JointScheme combines history and sampling; see [Joint].
 	JointScheme
-	// ThreeSigma is history, by utility; ThreeSigmaTL has thin jobs enter the first queue.
+	// ThreeSigma uses history, by expected utility. ThreeSigmaTL also puts thin jobs into the first queue.
 	ThreeSigma
 	ThreeSigmaTL
-	// PointEst is history's median.
+	// PointEst uses history's median.
 	PointEst
 	// LAS goes by attained service, FIFO by arrival alone.
 	LAS
 	FIFO
-	// Oracle knows the truth.
+	// Oracle knows the true sizes.
 	Oracle
 
 	schemes
 )
 
-// Knowledge is what the predictors of schemes are made of.
+// Knowledge is what the schemes' predictors are made from.
 type Knowledge struct {
 	// ThinLimit is the number of tasks below which a job is thin: 3 in the paper.
 	ThinLimit int32
-	// Ratio is the sampling ratio; nil is the paper's adaptive one.
+	// Ratio is the sampling ratio; nil means the paper's adaptive one.
 	Ratio *Ratio
-	// History makes what has learnt from earlier jobs, as [Past] has it, and Describe tells jobs' features.
+	// History makes the predictor and Describe the features of a [Past].
 	History  func() (predict.Predictor, error)
 	Describe func(*agent.Job) predict.Job
 	// Truth is a job's true size, in seconds. Only a simulator has it.
 	Truth func(*agent.Job) float64
 }
 
-// Configure sets the predictor of a scheme, and what else makes it. What the scheme does not need of the knowledge may
-// be nil; what is missing is an [ErrConfig].
+// Configure sets the fields of c that make up the scheme. Fields of k that the scheme does not need may be nil. If a
+// field that it needs is nil, the error wraps [ErrConfig].
 func (s Scheme) Configure(c *Config, k *Knowledge) error {
 	missing := func(what string) error { return fmt.Errorf("%w: no %s", ErrConfig, what) }
 	switch s {

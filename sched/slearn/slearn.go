@@ -1,21 +1,21 @@
-// Package slearn is the generic scheduler GS of SLearn (Jajoo et al., NSDI 2022, section 5.1) made of messages, as
-// package agent has it, and the predictors that can be plugged into it.
+// Package slearn is the generic scheduler GS of SLearn (Jajoo et al., NSDI 2022, section 5.1), and the predictors that
+// can be plugged into it. Its parts exchange messages, as in package agent.
 //
-// GS is a central scheduler of jobs of many tasks. It wants small jobs to go first, and no job to starve. A job's size
-// is the summed execution time of its tasks, in seconds. By its size it enters one of ten queues. A queue serves its
-// jobs in order of arrival. The queues share the slots by weights that fall from queue to queue.
+// GS is a central scheduler for jobs of many tasks. It serves small jobs first without starving large ones. A job's size
+// is the summed execution time of its tasks, in seconds. The size decides which of ten queues the job enters. A queue
+// serves its jobs in order of arrival. The queues share the slots by weight, and each weighs more than the next.
 //
-// The size is not known. A [Predictor] tells it, from history, from the job's own first tasks, or from both:
+// The size is not known in advance. A [Predictor] estimates it from history, from the job's first tasks, or from both:
 //
-//   - [Sampling] is SLearn: it runs some tasks of a job first, the pilots, and takes the mean of what they took.
-//   - [History] knows what earlier jobs took: 3Sigma's predictor, and the median of Point-Est.
+//   - [Sampling] is SLearn: it runs some tasks of a job first, the pilots, and takes their mean.
+//   - [History] uses the runtimes of earlier jobs: 3Sigma's predictor, or the median of Point-Est.
 //   - [Joint] is ours: it starts from history and corrects it with every task that ends.
-//   - [Known] is told the truth, as an oracle is in a simulation.
+//   - [Known] is given the true sizes, as only a simulation can.
 //
-// Without a predictor every job enters the first queue. With one queue that is FIFO. With [Config.Attained] a job goes
-// down from queue to queue as its tasks run, which is LAS (least attained service).
+// Without a predictor every job enters the first queue; with a single queue that is FIFO. With [Config.Attained] a job
+// moves down the queues as its tasks run, which is LAS (least attained service).
 //
-// The package never stops a task that runs, and never looks at what a task is going to take.
+// The package never stops a running task, and never reads a task's true duration.
 package slearn
 
 import (
@@ -29,21 +29,22 @@ import (
 // ErrConfig is wrapped by errors about parameters.
 var ErrConfig = errors.New("bad parameters")
 
-// Config is what a [System] is told. A zero field has the default.
+// Config configures a [System]. A zero field means the default.
 type Config struct {
-	// Workers is from 1 to 10,000,000, each with Slots slots, from 1 to 1,000,000; 0 slots mean one.
+	// Workers is the number of workers, from 1 to 10,000,000. Slots is the number of slots of each, from 1 to 1,000,000; 0
+	// means 1.
 	Workers, Slots int
-	// Queues is their number and their limits.
+	// Queues are the number of queues, their limits and weights.
 	Queues Queues
-	// Predictor tells the sizes of jobs; nil puts every job into the first queue. It belongs to the system: no other one
-	// may use the same value.
+	// Predictor estimates the sizes of jobs. If it is nil, every job enters the first queue. A predictor must not be
+	// shared by two systems.
 	Predictor Predictor
-	// Attained has a job's queue follow from the time that its tasks have run, in place of the predictor.
+	// Attained chooses a job's queue by its attained service instead. It excludes a Predictor.
 	Attained bool
-	// PilotTimeout is how long the pilots of a job may take, from the start of the last of them, before its other tasks
-	// wait no longer; 0 means 24 hours. The paper has no such limit.
+	// PilotTimeout is how long a job's other tasks wait for its pilots, from the start of the last pilot; 0 means 24
+	// hours. The paper has no such limit.
 	PilotTimeout time.Duration
-	// Seed is of the draw of pilots.
+	// Seed decides which tasks are pilots.
 	Seed uint64
 }
 
@@ -52,13 +53,13 @@ const (
 	maxSlots   = 1_000_000
 )
 
-// System is the scheduler's parts; it is an [agent.System]. The address after the workers' is the central scheduler's.
+// System implements [agent.System]. Its last address is that of the central scheduler, after those of the workers.
 type System struct {
 	workers []worker
 	central central
 }
 
-// New is a system at its beginning, or an [ErrConfig].
+// New returns a system in its initial state. Its error wraps [ErrConfig].
 func New(c Config) (*System, error) {
 	if c.Slots == 0 {
 		c.Slots = 1
@@ -83,16 +84,16 @@ func New(c Config) (*System, error) {
 	return &System{workers: make([]worker, c.Workers), central: newCentral(&c, &limits)}, nil
 }
 
-// Workers is that of [agent.System].
+// Workers implements [agent.System].
 func (s *System) Workers() int { return len(s.workers) }
 
-// Parts is that of [agent.System].
+// Parts implements [agent.System].
 func (s *System) Parts() int { return len(s.workers) + 1 }
 
-// Entry is that of [agent.System].
+// Entry implements [agent.System].
 func (s *System) Entry(*agent.Job) agent.Addr { return agent.Addr(len(s.workers)) }
 
-// Step is that of [agent.System].
+// Step implements [agent.System].
 func (s *System) Step(at agent.Addr, now time.Duration, in *agent.Input[Message], out *agent.Output[Message]) {
 	if central := agent.Addr(len(s.workers)); at < central {
 		s.workers[at].step(central, now, in, out)
@@ -101,7 +102,7 @@ func (s *System) Step(at agent.Addr, now time.Duration, in *agent.Input[Message]
 	}
 }
 
-// Held is that of [agent.System].
+// Held implements [agent.System].
 func (s *System) Held(at agent.Addr) int {
 	if int(at) == len(s.workers) {
 		return s.central.held()
@@ -109,7 +110,7 @@ func (s *System) Held(at agent.Addr) int {
 	return len(s.workers[at].tasks)
 }
 
-// worker runs what it is told, and tells how long each task took.
+// worker runs the tasks that it is sent, and reports how long each took.
 type worker struct{ tasks []own }
 
 // own is a task on a worker.

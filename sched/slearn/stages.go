@@ -7,17 +7,18 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// Staged is a scheme for jobs that have stages, each submitted when those before it are done (section 6). A stage is in
-// the queue of its whole job's size. The schemes are SLearn, ThreeSigma, PointEst, LAS and Oracle:
+// Staged is a scheme for jobs with stages (section 6). Each stage is submitted as a job when the stages before it are
+// done. A stage enters the queue of its whole job's size. The schemes are SLearn, ThreeSigma, PointEst, LAS and Oracle:
 //
-//   - SLearn samples the first stage, and has what history says of the later ones be off by the same factor.
-//   - ThreeSigma and PointEst sum up what history says of the stages, and what those took that are done.
-//   - LAS counts what the tasks took that have ended, in all stages. It does not count what running ones have taken.
-//   - Oracle sums up the truth.
+//   - SLearn samples one stage, the largest of those that wait for none. Its true task time over history's gives a factor
+//     that corrects history's forecasts of the other stages.
+//   - ThreeSigma and PointEst add up history's forecasts of the stages, with the actual times of those that are done.
+//   - LAS adds up the times of the tasks that have ended, in all stages. It does not count running tasks.
+//   - Oracle adds up the true times.
 type Staged struct{ Scheme }
 
-// Configure is [Scheme.Configure] for jobs with stages. Stages are all stages of the whole job that a stage belongs to,
-// which is known when it comes; those that wait for none stand in front, and Of is the ID of one of them.
+// Configure is [Scheme.Configure] for jobs with stages. The function stages returns all stages of the whole job that a
+// stage belongs to. It is called when the whole job's first stage arrives.
 func (s Staged) Configure(c *Config, k *Knowledge, stages func(*agent.Job) Stages) error {
 	w := &wholes{stages: stages, thin: k.ThinLimit, open: map[int32]*whole{}}
 	switch s.Scheme {
@@ -58,14 +59,14 @@ func (s Staged) Configure(c *Config, k *Knowledge, stages func(*agent.Job) Stage
 	return nil
 }
 
-// Stages are those of a whole job.
+// Stages are the stages of a whole job.
 type Stages struct {
-	// All are in any order. Roots are how many, of the first ones, wait for none.
+	// All are the stages. The first Roots of them wait for no other; the rest are in any order.
 	All   []agent.Job
 	Roots int
 }
 
-// wholes is the predictor of all schemes.
+// wholes is the predictor of all staged schemes.
 type wholes struct {
 	stages   func(*agent.Job) Stages
 	time     func(*agent.Job) (seconds float64, known bool) // of a task; nil in LAS
@@ -78,22 +79,22 @@ type wholes struct {
 // whole is a job some of whose stages are not done.
 type whole struct {
 	stages []part
-	first  int // the stage that is sampled: of the roots, the one with most work; -1 if none is
+	first  int // the stage that is sampled: the root with the most work; -1 for none
 	left   int
-	ratio  float64 // of what the first stage's tasks take to what history says
+	ratio  float64 // the sampled stage's task time over history's forecast of it
 	scaled bool    // the ratio is known
 }
 
 // part is a stage.
 type part struct {
 	id, tasks int32
-	seconds   float64 // of a task
-	known     bool    // history says so
+	seconds   float64 // the mean task time
+	known     bool    // seconds comes from history
 	done      bool
-	took      float64 // of all tasks that have ended
+	took      float64 // the summed time of the tasks that have ended
 }
 
-// of is the whole job of a stage. It is looked at when its first stage comes.
+// of is the whole job of a stage. It is made when the first stage arrives.
 func (w *wholes) of(j *agent.Job) *whole {
 	if k := w.open[j.Of]; k != nil {
 		return k
@@ -119,7 +120,7 @@ func (w *wholes) of(j *agent.Job) *whole {
 	return k
 }
 
-// stage is that of an ID.
+// stage finds a stage by ID. It returns nil and -1 if there is none.
 func (k *whole) stage(id int32) (*part, int) {
 	for i := range k.stages {
 		if k.stages[i].id == id {
@@ -129,7 +130,7 @@ func (k *whole) stage(id int32) (*part, int) {
 	return nil, -1
 }
 
-// size is the summed time of all tasks, as far as it is known.
+// size is the estimated summed time of all tasks, in seconds.
 func (k *whole) size() float64 {
 	sum := 0.0
 	for i := range k.stages {
@@ -145,13 +146,13 @@ func (k *whole) size() float64 {
 	return sum
 }
 
-// Estimate is that of [Predictor].
+// Estimate implements [Predictor].
 func (w *wholes) Estimate(s *Sample) Answer {
 	k := w.of(&s.Job)
 	p, at := k.stage(s.Job.ID)
 	switch {
 	case p == nil:
-		return Answer{} // it was not announced
+		return Answer{} // not among the whole job's stages
 	case w.time == nil:
 		p.took = s.Ended.Sum
 		sum := 0.0
@@ -170,7 +171,7 @@ func (w *wholes) Estimate(s *Sample) Answer {
 	return a
 }
 
-// scale takes in what the first stage's pilots took. Without history the factor stays 1.
+// scale sets the factor from the sampled stage's mean task time. Without history the factor stays 1.
 func (w *wholes) scale(k *whole, first *part, seconds float64) {
 	if !k.scaled && first.known && first.seconds > 0 {
 		k.ratio = seconds / first.seconds
@@ -178,7 +179,7 @@ func (w *wholes) scale(k *whole, first *part, seconds float64) {
 	k.scaled, first.seconds = true, seconds
 }
 
-// Learn is that of [Learner].
+// Learn implements [Learner].
 func (w *wholes) Learn(o *Outcome) {
 	if w.past != nil {
 		w.past.Learn(o)

@@ -7,10 +7,10 @@ import (
 	"github.com/hedgesched/hedge/predict"
 )
 
-// Window is a predictor that forgets: it knows the jobs that were submitted in the last so much time before the job
-// that it is asked about (the history windows of section 4.2). A history of package predict cannot unlearn. So a
-// Window keeps what it has observed, and has a new history learn that when an eighth of its length has passed. It is
-// safe for concurrent use.
+// Window is a predictor that knows only recent jobs (the history windows of section 4.2): those submitted within a fixed
+// length of time before the job that it forecasts. A history of package predict cannot unlearn. So a Window keeps its
+// observations, and builds a new history from them each time an eighth of its length has passed. In between it also knows
+// jobs that are up to an eighth of its length too old. It is safe for concurrent use.
 type Window struct {
 	length time.Duration
 	make   func() (predict.Predictor, error)
@@ -18,10 +18,10 @@ type Window struct {
 	mu   sync.Mutex
 	of   predict.Predictor
 	seen []predict.Observation // in the order in which they came
-	made time.Time             // from when on they were to be known
+	made time.Time             // the start of the window when the history was built
 }
 
-// NewWindow is a window of some length, above 0, over histories that make returns.
+// NewWindow returns a window of a length above 0. Make returns an empty history; its error is returned as it is.
 func NewWindow(length time.Duration, make func() (predict.Predictor, error)) (*Window, error) {
 	of, err := make()
 	if err != nil {
@@ -30,7 +30,7 @@ func NewWindow(length time.Duration, make func() (predict.Predictor, error)) (*W
 	return &Window{length: length, make: make, of: of}, nil
 }
 
-// Predict is that of [predict.Predictor].
+// Predict implements [predict.Predictor].
 func (w *Window) Predict(j predict.Job) predict.Prediction {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -40,7 +40,7 @@ func (w *Window) Predict(j predict.Job) predict.Prediction {
 	return w.of.Predict(j)
 }
 
-// renew has a new history learn what was submitted from a time on. If there is an error, the old one stays.
+// renew builds a new history of the jobs submitted from a time on. If it cannot be made, the old one stays.
 func (w *Window) renew(from time.Time) {
 	of, err := w.make()
 	if err != nil {
@@ -56,7 +56,7 @@ func (w *Window) renew(from time.Time) {
 	w.seen, w.of, w.made = kept, of, from
 }
 
-// Observe is that of [predict.Predictor].
+// Observe implements [predict.Predictor].
 func (w *Window) Observe(o predict.Observation) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
