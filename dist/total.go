@@ -3,8 +3,8 @@ package dist
 import "math"
 
 // Total is the distribution of a sum of independent quantities, such as what the tasks on a machine use. It is exact
-// only up to a limit: it is a grid of equal cells from 0 to the limit, and a single mass beyond. Adding a quantity costs
-// one multiplication per occupied cell and atom. Nothing is allocated after [NewTotal].
+// only up to a limit: it is a grid of equal cells from 0 to the limit, and a single mass beyond. Adding a quantity
+// costs one multiplication per occupied cell and atom. Nothing is allocated after [NewTotal].
 //
 // A quantity cannot be removed, because deconvolution is numerically unstable. To remove one, Reset and add the others
 // again. Equal quantities in equal order give equal bits.

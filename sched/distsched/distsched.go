@@ -1,7 +1,7 @@
 // Package distsched is DistSched, the second system of Jun Woo Park's thesis (Distribution-based cluster scheduling,
 // CMU 2019, chapter 5). Several tasks share a machine. CPU is shared in time: a task that gets less than it wants takes
-// longer. If memory runs short, tasks are evicted. A task's future use is forecast as a distribution. In every cycle the
-// scheduler
+// longer. If memory runs short, tasks are evicted. A task's future use is forecast as a distribution. In every cycle
+// the scheduler
 //   - sums the distributions of the tasks on each machine,
 //   - finds for each pending job the machines that its tasks are least likely to overload,
 //   - values that option by its expected utility: the probability that no task is evicted, times the expected utility of

@@ -41,8 +41,8 @@ func New(cfg Config) (*Policy, error) {
 // Name implements [sched.Policy]: it is the configured name.
 func (p *Policy) Name() string { return p.cfg.Name }
 
-// Plan implements [sched.Policy]. A pending job that cannot be planned is deferred, with the error as its reason's Fault,
-// and all others are planned. Plan fails only if the snapshot is inconsistent or the context is done.
+// Plan implements [sched.Policy]. A pending job that cannot be planned is deferred, with the error as its reason's
+// Fault, and all others are planned. Plan fails only if the snapshot is inconsistent or the context is done.
 func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -22,8 +22,9 @@ type victim struct {
 }
 
 // preempt relieves machines whose tasks want more CPU than there is (section 5.3.2). Until the rest fit, it stops tasks
-// of lower priority than a throttled task there. It first stops tasks that use more than they requested, then tasks that
-// use more than was forecast, then tasks of the jobs that run on the most contended machines, then those that want most.
+// of lower priority than a throttled task there. It first stops tasks that use more than they requested, then tasks
+// that use more than was forecast, then tasks of the jobs that run on the most contended machines, then those that want
+// most.
 func (p *Policy) preempt(s *sched.Snapshot, plan *sched.Plan) {
 	if p.machines.cpu < 0 {
 		return

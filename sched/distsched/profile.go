@@ -82,8 +82,8 @@ func (c *Config) quantity(u *predict.Usage, q predict.Quantity, request float64,
 	return dist.NewAtoms(d, atoms)
 }
 
-// work is the point forecast of a task's CPU time (section 5.2.1), given that it is more than the task attained in a run
-// that was lost. If no job in the history has used that much, the task is expected to need twice what it attained
+// work is the point forecast of a task's CPU time (section 5.2.1), given that it is more than the task attained in a
+// run that was lost. If no job in the history has used that much, the task is expected to need twice what it attained
 // (section 5.3.2).
 func (c *Config) work(u *predict.Usage, attained float64) (float64, error) {
 	p, known := u.Of(predict.CPUTime)

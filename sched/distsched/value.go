@@ -11,8 +11,8 @@ import (
 // levels is the number of steps into which the CPU that a task gets is divided, from all that it wants down to none.
 const levels = 8
 
-// value fills in an option's value (equation 5.3): the probability that no task of the job is evicted, times the expected
-// utility of the job's completion time.
+// value fills in an option's value (equation 5.3): the probability that no task of the job is evicted, times the
+// expected utility of the job's completion time.
 func (p *Policy) value(k *known, now time.Time) {
 	o := &k.option
 	stays := 1.0
@@ -28,13 +28,13 @@ func (p *Policy) value(k *known, now time.Time) {
 // expect is the job's expected utility and the probability that it meets its deadline, if none of its tasks is evicted.
 // The job starts now, start seconds after its submission.
 //
-// A job's tasks share one draw c of CPU. Given c, machines are independent, and the job takes at most t if its tasks get
-// enough CPU on every machine m:
+// A job's tasks share one draw c of CPU. Given c, machines are independent, and the job takes at most t if its tasks
+// get enough CPU on every machine m:
 //
 //	P(T <= t) = Σ_c P(c) · Π_m P(T_m <= t | c).
 //
-// The job takes as long as the tasks that get the least CPU. That amount is divided into eight steps of c/8, down to the
-// tasks' share of a machine, with one more boundary at what the deadline needs.
+// The job takes as long as the tasks that get the least CPU. That amount is divided into eight steps of c/8, down to
+// the tasks' share of a machine, with one more boundary at what the deadline needs.
 func (p *Policy) expect(k *known, start float64) (worth, inTime float64) {
 	w := k.worth
 	if w.deadline > 0 && w.tailed && start >= w.deadline {

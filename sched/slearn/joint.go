@@ -7,8 +7,8 @@ import (
 	"github.com/hedgesched/hedge/predict"
 )
 
-// Joint is a predictor that combines history and sampling, which SLearn's paper leaves to future work (section 7). It is
-// ours.
+// Joint is a predictor that combines history and sampling, which SLearn's paper leaves to future work (section 7). It
+// is ours.
 //
 // A job starts with a belief about its mean task time, taken from history. The belief's variance is the forecast's,
 // multiplied by the ratio of recent squared errors to forecast variances. Every pilot that ends sharpens the belief
@@ -18,9 +18,9 @@ import (
 // Sampling delays a job's other tasks, and saves jobs from a wrong queue. Pilots are no extra work. So a job is sampled
 // unless two things hold: history is sure of its queue, and history has lately been right about as often as pilots
 // whenever it was sure. The number of pilots follows the sampling ratio. Fewer pilots save no time, since they run in
-// parallel, and more made no measured difference. If history's median puts the job into the first queue, its pilots wait
-// there instead of in the second queue. That serves small jobs sooner. If history is wrong, only the pilots' time is
-// lost, and not the whole job's.
+// parallel, and more made no measured difference. If history's median puts the job into the first queue, its pilots
+// wait there instead of in the second queue. That serves small jobs sooner. If history is wrong, only the pilots' time
+// is lost, and not the whole job's.
 //
 // A thin job enters the first queue, as in SLearn, unless history is sure that it is large.
 //
@@ -53,8 +53,8 @@ type Alarms struct {
 }
 
 // The initial moving averages. In Google's log of 2011 the coefficient of variation inside wide jobs is 0.13 in the
-// median and above 0.44 for one job in ten. In the paper's Table 7, 11 to 26 % of jobs are in a wrong queue. firstTrusted
-// is high, so that history is not trusted before it has proved right.
+// median and above 0.44 for one job in ten. In the paper's Table 7, 11 to 26 % of jobs are in a wrong queue.
+// firstTrusted is high, so that history is not trusted before it has proved right.
 const (
 	firstWithin  = 0.25 * 0.25
 	firstExcess  = 4
@@ -179,8 +179,8 @@ func (p *Joint) isSure(s *Sample, b predict.Belief, deviations float64) bool {
 	return b.Within(low/tasks, high/tasks, deviations)
 }
 
-// again answers about a job some of whose tasks may have ended. The tasks that end first are the short ones. So a job in
-// a queue goes by its tasks only once at least as many have ended as are running.
+// again answers about a job some of whose tasks may have ended. The tasks that end first are the short ones. So a job
+// in a queue goes by its tasks only once at least as many have ended as are running.
 func (p *Joint) again(s *Sample, k *prior) Answer {
 	a := Answer{Size: s.Size, Watch: k.percent > 0 || s.Job.Tasks >= p.thin, Note: s.Note}
 	seen := s.Pilots

@@ -28,8 +28,8 @@ type Sample struct {
 	Pilots, Ended Times
 	// Out is how many pilots are running. It is 0 for a job that has just arrived.
 	Out int
-	// Late is [Config.PilotTimeout] if the pilots have exceeded it, and 0 otherwise. Each running pilot has then run for at
-	// least that long.
+	// Late is [Config.PilotTimeout] if the pilots have exceeded it, and 0 otherwise. Each running pilot has then run
+	// for at least that long.
 	Late time.Duration
 	// Running is how many tasks of the job are running.
 	Running int

@@ -50,9 +50,9 @@ type Ratio struct {
 	Fixed int
 	// Recent is how many scores of a percentage count, the paper's T; 0 means 100.
 	Recent int
-	// Corrected departs from Figure 3 in two points. Figure 3 keeps T + 1 scores, not T. And while 2 % is best and 3 % is
-	// more than 10 % worse, Figure 3 takes 1 %, whatever the scores of 1 % are; likewise 5 % next to 4 %. Corrected keeps T
-	// scores, and tries 1 % and 5 % only until they have T scores. After that they compete like the others.
+	// Corrected departs from Figure 3 in two points. Figure 3 keeps T + 1 scores, not T. And while 2 % is best and 3 %
+	// is more than 10 % worse, Figure 3 takes 1 %, whatever the scores of 1 % are; likewise 5 % next to 4 %. Corrected
+	// keeps T scores, and tries 1 % and 5 % only until they have T scores. After that they compete like the others.
 	Corrected bool
 
 	begun  int

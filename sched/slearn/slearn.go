@@ -1,9 +1,9 @@
 // Package slearn is the generic scheduler GS of SLearn (Jajoo et al., NSDI 2022, section 5.1), and the predictors that
 // can be plugged into it. Its parts exchange messages, as in package agent.
 //
-// GS is a central scheduler for jobs of many tasks. It serves small jobs first without starving large ones. A job's size
-// is the summed execution time of its tasks, in seconds. The size decides which of ten queues the job enters. A queue
-// serves its jobs in order of arrival. The queues share the slots by weight, and each weighs more than the next.
+// GS is a central scheduler for jobs of many tasks. It serves small jobs first without starving large ones. A job's
+// size is the summed execution time of its tasks, in seconds. The size decides which of ten queues the job enters. A
+// queue serves its jobs in order of arrival. The queues share the slots by weight, and each weighs more than the next.
 //
 // The size is not known in advance. A [Predictor] estimates it from history, from the job's first tasks, or from both:
 //

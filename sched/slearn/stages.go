@@ -61,7 +61,8 @@ func (s Staged) Configure(c *Config, k *Knowledge, stages func(*agent.Job) Stage
 
 // Stages are the stages of a whole job.
 type Stages struct {
-	// All are the stages. The first Roots of them wait for no other; the rest are in any order.
+	// All are the stages. The first Roots of them wait for no other; the rest are in any order. All have the same Of,
+	// which is the ID of one of them.
 	All   []agent.Job
 	Roots int
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/hedgesched/hedge/predict"
 )
 
-// Window is a predictor that knows only recent jobs (the history windows of section 4.2): those submitted within a fixed
-// length of time before the job that it forecasts. A history of package predict cannot unlearn. So a Window keeps its
-// observations, and builds a new history from them each time an eighth of its length has passed. In between it also knows
-// jobs that are up to an eighth of its length too old. It is safe for concurrent use.
+// Window is a predictor that knows only recent jobs (the history windows of section 4.2): those submitted within a
+// fixed length of time before the job that it forecasts. A history of package predict cannot unlearn. So a Window keeps
+// its observations, and builds a new history from them each time an eighth of its length has passed. In between it also
+// knows jobs that are up to an eighth of its length too old. It is safe for concurrent use.
 type Window struct {
 	length time.Duration
 	make   func() (predict.Predictor, error)

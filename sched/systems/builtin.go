@@ -30,21 +30,23 @@ const (
 	conservativePaper = "Conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001)"
 	slearnPaper       = "SLearn (Jajoo et al., NSDI 2022)"
 	sparrowPaper      = "Sparrow (Ousterhout et al., SOSP 2013)"
+	ours              = "none: hedge's own"
 )
 
-// Builtin is a new set of the systems of this module: 3Sigma, its variants and the policies that it is compared with,
-// DistSched and its own, then Eagle and its kin.
+// Builtin returns a new set of this module's systems: first the policies of 3Sigma and those that it is compared with,
+// then those for shared machines, then the agents. The caller may register more.
 func Builtin() *Set { return &Set{list: append(policies(), agents()...)} }
 
-// policies are in the order of reports.
+// policies are the systems with a policy, in the order of reports.
 func policies() []System {
 	list := []System{
 		{Name: "3sigma", Summary: "plans ahead with distributions of runtimes; " +
 			"a job that seems too late keeps some value, as its runtime may be over-estimated"},
 		{Name: "3sigma-nodist", Summary: "3sigma with point estimates instead of distributions"},
-		{Name: "3sigma-nooe", Summary: "3sigma whose late jobs keep no value"},
+		{Name: "3sigma-nooe", Summary: "3sigma without value for jobs that seem too late"},
 		{Name: "3sigma-noadapt", Summary: "3sigma in which every job keeps some value after its deadline"},
-		{Name: "point-perfect", Summary: "plans ahead with the true runtimes, which nobody knows", Predictor: fromTruth},
+		{Name: "point-perfect", Summary: "plans ahead with the true runtimes, which only a simulation knows",
+			Predictor: fromTruth},
 		{Name: "point-real", Summary: "plans ahead with point estimates"},
 	}
 	for i := range list {
@@ -52,20 +54,21 @@ func policies() []System {
 	}
 	list = append(list,
 		System{Name: "keep", Summary: "plans ahead as 3sigma does, and weighs the work that preemptions throw away",
-			Paper: "none: hedge's own", Policy: newKeep},
+			Paper: ours, Policy: newKeep},
 		System{Name: "prio", Summary: "starts jobs with deadlines first, and preempts others for them",
 			Paper: threeSigmaPaper, Policy: plain(baseline.NewPrio), Predictor: unread},
-		System{Name: "fifo", Summary: "starts jobs by submission", Policy: plain(baseline.NewFIFO), Predictor: unread},
-		System{Name: "edf", Summary: "starts jobs by deadline", Policy: plain(baseline.NewEDF), Predictor: unread},
+		System{Name: "fifo", Summary: "starts jobs in order of submission", Policy: plain(baseline.NewFIFO),
+			Predictor: unread},
+		System{Name: "edf", Summary: "starts jobs in order of deadline", Policy: plain(baseline.NewEDF), Predictor: unread},
 		System{Name: "edf-share", Stages: true, Policy: plain(baseline.NewEDFShare),
-			Summary: "starts stages by deadline, of which each has its share"},
+			Summary: "starts stages in order of deadline; each stage has its share of the time to the job's deadline"},
 		System{Name: "critical-path", Stages: true, Policy: plain(baseline.NewCriticalPath), Predictor: fromTruth,
-			Summary: "starts the stages with the longest way to the end, by true runtimes, which nobody knows"},
-		System{Name: "sjf", Summary: "starts jobs by estimated runtime", Policy: plain(baseline.NewSJF)},
-		System{Name: "easy", Summary: "starts jobs by submission, and later ones that do not delay the first that waits",
-			Paper: easyPaper, Policy: backfilling(backfill.NewEasy)},
-		System{Name: "conservative", Summary: "starts jobs by submission, and later ones that delay no job that waits",
-			Paper: conservativePaper, Policy: backfilling(backfill.NewConservative)},
+			Summary: "starts the stages with the longest remaining path first, by true runtimes, which only a simulation knows"},
+		System{Name: "sjf", Summary: "starts jobs in order of estimated runtime", Policy: plain(baseline.NewSJF)},
+		System{Name: "easy", Paper: easyPaper, Policy: backfilling(backfill.NewEasy),
+			Summary: "starts jobs in order of submission, and later jobs early if they do not delay the first waiting job"},
+		System{Name: "conservative", Paper: conservativePaper, Policy: backfilling(backfill.NewConservative),
+			Summary: "starts jobs in order of submission, and later jobs early if they delay no waiting job"},
 	)
 	list = append(list, sharing()...)
 	for i := range list {
@@ -79,37 +82,41 @@ func policies() []System {
 // sharing are the policies for machines that tasks share, in the order of reports.
 func sharing() []System {
 	list := []System{
-		{Name: "dist", Summary: "starts what is worth most on shared machines, with distributions of what tasks use"},
-		{Name: "dist-max", Summary: "dist that goes by the most that tasks use at a time"},
-		{Name: "actual", Summary: "dist that knows what tasks use on average, which nobody does", Predictor: fromUsage},
-		{Name: "actual-max", Summary: "actual that goes by the most that tasks use at a time", Predictor: fromUsage},
+		{Name: "dist", Summary: "starts the job with the highest expected utility first, by distributions of use"},
+		{Name: "dist-max", Summary: "dist by tasks' peak use"},
+		{Name: "actual", Summary: "point with tasks' true average use, which only a simulation knows", Predictor: fromUsage},
+		{Name: "actual-max", Summary: "actual by tasks' peak use", Predictor: fromUsage},
 		{Name: "point", Summary: "dist with point estimates and no mitigation of wrong ones"},
-		{Name: "point-max", Summary: "point that goes by the most that tasks use at a time"},
-		{Name: "request", Summary: "point that believes what users request"},
+		{Name: "point-max", Summary: "point by tasks' peak use"},
+		{Name: "request", Summary: "point by what users request"},
 		{Name: "dist-nodist", Summary: "dist with point estimates"},
-		{Name: "dist-nopack", Summary: "dist that takes no risk that a machine is too small"},
-		{Name: "dist-noover", Summary: "dist whose late jobs keep no value"},
-		{Name: "dist-noobs", Summary: "dist that believes its forecast whatever tasks are seen to use"},
-		{Name: "dist-nopreempt", Summary: "dist that stops no task"},
-		{Name: "dist-nocond", Summary: "dist that forgets what a lost run has done"},
-		{Name: "dist-chance", Summary: "dist that bounds the probability of evictions by the most memory tasks use"},
+		{Name: "dist-nopack", Summary: "dist without the risk of overloading a machine"},
+		{Name: "dist-noover", Summary: "dist without value for jobs that seem too late"},
+		{Name: "dist-noobs", Summary: "dist that keeps its forecast when tasks use more"},
+		{Name: "dist-nopreempt", Summary: "dist without preemption"},
+		{Name: "dist-nocond", Summary: "dist that ignores how long a lost run had run", Paper: ours},
+		{Name: "dist-chance", Summary: "dist that bounds the probability of evictions, by tasks' peak memory", Paper: ours},
 	}
 	for i := range list {
-		list[i].Policy, list[i].Paper, list[i].Shares = shared(list[i].Name), distSchedPaper, true
+		list[i].Policy, list[i].Shares = shared(list[i].Name), true
+		if list[i].Paper == "" {
+			list[i].Paper = distSchedPaper
+		}
 	}
 	return append(list, today()...)
 }
 
-// today are what clusters do today on machines that tasks share: jobs by deadline, on more than there is.
+// today are the policies of today's clusters with shared machines: jobs by deadline, on overcommitted machines.
 func today() []System {
 	list := []System{
-		{Name: "overcommit-1.5", Summary: "edf on machines that are taken to have 1.5 times what they have"},
-		{Name: "overcommit-2", Summary: "edf on machines that are taken to have twice what they have"},
-		{Name: "borg-default", Summary: "edf; tasks are taken to use 90 % of what they request", Paper: peakPaper},
-		{Name: "rc-like", Summary: "edf; each task is taken to use its 99th percentile", Paper: peakPaper},
-		{Name: "n-sigma", Summary: "edf; a machine's tasks are taken to use their mean and five standard deviations",
+		{Name: "overcommit-1.5", Summary: "edf with 1.5 times each machine's CPU and memory"},
+		{Name: "overcommit-2", Summary: "edf with twice each machine's CPU and memory"},
+		{Name: "borg-default", Summary: "edf; a machine's peak is 90 % of what its tasks request", Paper: peakPaper},
+		{Name: "rc-like", Summary: "edf; a machine's peak is the sum of the 99th percentiles of its tasks' use",
 			Paper: peakPaper},
-		{Name: "borg-max", Summary: "edf; tasks are taken to use the larger of rc-like and n-sigma", Paper: peakPaper},
+		{Name: "n-sigma", Summary: "edf; a machine's peak is the mean of its tasks' summed use plus five standard deviations",
+			Paper: peakPaper},
+		{Name: "borg-max", Summary: "edf; a machine's peak is the larger of those of rc-like and n-sigma", Paper: peakPaper},
 	}
 	for i := range list {
 		list[i].Policy, list[i].Predictor, list[i].Shares = overcommitted(list[i].Name), unread, true
@@ -117,7 +124,7 @@ func today() []System {
 	return list
 }
 
-// overcommitted makes policies that promise machines more than once.
+// overcommitted makes EDF on overcommitted machines.
 func overcommitted(name string) func(*Planning) (sched.Policy, error) {
 	return func(*Planning) (sched.Policy, error) {
 		c, err := overcommit.Variant(name)
@@ -132,26 +139,25 @@ func overcommitted(name string) func(*Planning) (sched.Policy, error) {
 	}
 }
 
-// agents are in the order of reports.
+// agents are the systems made of agents, in the order of reports.
 func agents() []System {
 	list := []System{
 		{Name: "eagle",
-			Summary: "probes nodes for short tasks and keeps them from waiting behind long ones, which are placed centrally",
+			Summary: "probes nodes for short tasks, away from long ones; places long tasks centrally",
 			Paper:   eaglePaper},
 		{Name: "eagle-nosss", Summary: "eagle without Succinct State Sharing", Paper: eaglePaper},
 		{Name: "eagle-nosbp", Summary: "eagle without Sticky Batch Probing", Paper: eaglePaper},
-		{Name: "eagle-nosrpt", Summary: "eagle without least remaining work first", Paper: eaglePaper},
-		{Name: "eagle-nosbpsrpt", Summary: "eagle without Sticky Batch Probing and least remaining work first",
-			Paper: eaglePaper},
-		{Name: "eagle-nomin", Summary: "eagle without a least number of probes", Paper: eaglePaper},
-		{Name: "ideal-eagle", Summary: "eagle that knows at once where long tasks are, without least remaining work first",
-			Paper: eaglePaper},
-		{Name: "dlwl", Summary: "places by least work left, as heartbeats told it", Paper: eaglePaper},
-		{Name: "clwl", Summary: "places by least work left, with perfect knowledge", Paper: eaglePaper},
-		{Name: "hawk",
-			Summary: "probes for short tasks, places long ones centrally; idle nodes steal what waits behind long tasks",
-			Paper:   hawkPaper},
-		{Name: "sparrow", Summary: "probes two nodes for each task, and binds tasks late", Paper: sparrowPaper},
+		{Name: "eagle-nosrpt", Summary: "eagle without shortest remaining processing time first", Paper: eaglePaper},
+		{Name: "eagle-nosbpsrpt", Paper: eaglePaper,
+			Summary: "eagle without Sticky Batch Probing and without shortest remaining processing time first"},
+		{Name: "eagle-nomin", Summary: "eagle without a minimum number of probes", Paper: eaglePaper},
+		{Name: "ideal-eagle", Paper: eaglePaper,
+			Summary: "eagle that always knows where long tasks are, without shortest remaining processing time first"},
+		{Name: "dlwl", Summary: "places tasks where least work is left, according to heartbeats", Paper: eaglePaper},
+		{Name: "clwl", Summary: "places tasks where least work is left, with perfect knowledge", Paper: eaglePaper},
+		{Name: "hawk", Paper: hawkPaper,
+			Summary: "probes nodes for short tasks, places long tasks centrally; idle nodes steal short tasks behind long ones"},
+		{Name: "sparrow", Summary: "probes two nodes for each task, with late binding", Paper: sparrowPaper},
 	}
 	for i := range list {
 		if switches, err := eagle.Named(list[i].Name); err == nil { // a test holds that all are known there
@@ -159,17 +165,17 @@ func agents() []System {
 		}
 	}
 	list = append(list,
-		System{Name: "pigeon", Summary: "spreads tasks over masters of groups of nodes; some nodes take short tasks only",
+		System{Name: "pigeon", Summary: "spreads tasks over the masters of groups of nodes; some nodes take only short tasks",
 			Paper: pigeonPaper, Agents: pigeon.Config{}},
-		System{Name: "kairos", Summary: "without estimates: the task that has run least goes first, by preemption",
+		System{Name: "kairos", Summary: "runs the task with the least attained service first, by preemption; no estimates",
 			Paper: kairosPaper, Agents: kairos.Variance},
-		System{Name: "kairos-random", Summary: "kairos that chooses at random among nodes with the fewest tasks",
+		System{Name: "kairos-random", Summary: "kairos that chooses at random among the nodes with the fewest tasks",
 			Paper: kairosPaper, Agents: kairos.Random},
-		System{Name: "kairos-sum", Summary: "kairos that chooses the node whose tasks have run least together",
+		System{Name: "kairos-sum", Summary: "kairos that chooses the node with the least attained service in total",
 			Paper: kairosPaper, Agents: kairos.Sum},
-		System{Name: "big-c", Summary: "stops long tasks for short ones beyond the long ones' share",
+		System{Name: "big-c", Summary: "preempts long tasks that are beyond their share for short ones",
 			Paper: "Big-C (Chen et al., USENIX ATC 2017)", Agents: bigc.Config{}},
-		System{Name: "yarn-fifo", Summary: "a queue of tasks in order, without preemption", Agents: kairos.Config{}},
+		System{Name: "yarn-fifo", Summary: "runs tasks in order of arrival, without preemption", Agents: kairos.Config{}},
 	)
 	return append(list, generic()...)
 }
@@ -177,29 +183,33 @@ func agents() []System {
 // generic are the schemes of the generic scheduler GS.
 func generic() []System {
 	list := []System{
-		{Name: "gs-slearn", Summary: "small jobs first, by queues; a job's size is that of its first tasks, which run early",
+		{Name: "gs-slearn", Summary: "serves small jobs first, by queues; estimates a job's size from its first tasks",
 			Agents: slearn.SLearn},
-		{Name: "gs-joint", Summary: "gs whose sizes come from history, corrected by every task that ends",
+		{Name: "gs-joint", Summary: "gs with sizes from history, corrected by each task that ends", Paper: ours,
 			Agents: slearn.JointScheme},
-		{Name: "gs-3sigma", Summary: "gs whose sizes come from the distribution of earlier jobs", Agents: slearn.ThreeSigma},
-		{Name: "gs-3sigmatl", Summary: "gs-3sigma with jobs of one or two tasks in front", Agents: slearn.ThreeSigmaTL},
-		{Name: "gs-point", Summary: "gs whose sizes are the medians of earlier jobs", Agents: slearn.PointEst},
-		{Name: "gs-las", Summary: "gs without estimates: jobs go down as their tasks run", Agents: slearn.LAS},
-		{Name: "gs-fifo", Summary: "gs with one queue: jobs in order of arrival", Agents: slearn.FIFO},
-		{Name: "gs-oracle", Summary: "gs that knows the true sizes, as nobody does", Agents: slearn.Oracle},
-		{Name: "gs-slearn-dag", Summary: "gs for jobs of stages; the first is sampled, and says by how much history is off",
+		{Name: "gs-3sigma", Summary: "gs with sizes from the distributions of earlier jobs, by expected utility",
+			Agents: slearn.ThreeSigma},
+		{Name: "gs-3sigmatl", Summary: "gs-3sigma with jobs of one or two tasks in the first queue",
+			Agents: slearn.ThreeSigmaTL},
+		{Name: "gs-point", Summary: "gs with sizes from the medians of earlier jobs", Agents: slearn.PointEst},
+		{Name: "gs-las", Summary: "gs without estimates: jobs move down the queues as their tasks run", Agents: slearn.LAS},
+		{Name: "gs-fifo", Summary: "gs with a single queue: jobs in order of arrival", Agents: slearn.FIFO},
+		{Name: "gs-oracle", Summary: "gs with the true sizes, which only a simulation knows", Agents: slearn.Oracle},
+		{Name: "gs-slearn-dag", Summary: "gs for jobs of stages: samples one, and corrects history's sizes of the others",
 			Stages: true, Agents: slearn.Staged{Scheme: slearn.SLearn}},
-		{Name: "gs-3sigma-dag", Summary: "gs for jobs of stages, whose sizes come from the distributions of earlier ones",
+		{Name: "gs-3sigma-dag", Summary: "gs for jobs of stages, with sizes from the distributions of earlier stages",
 			Stages: true, Agents: slearn.Staged{Scheme: slearn.ThreeSigma}},
-		{Name: "gs-point-dag", Summary: "gs for jobs of stages, whose sizes are sums of medians of earlier ones",
+		{Name: "gs-point-dag", Summary: "gs for jobs of stages, with sizes from the medians of earlier stages",
 			Stages: true, Agents: slearn.Staged{Scheme: slearn.PointEst}},
-		{Name: "gs-las-dag", Summary: "gs for jobs of stages without estimates: they go down as their tasks end",
+		{Name: "gs-las-dag", Summary: "gs for jobs of stages, without estimates: jobs move down as their tasks end",
 			Stages: true, Agents: slearn.Staged{Scheme: slearn.LAS}},
-		{Name: "gs-oracle-dag", Summary: "gs for jobs of stages that knows the true sizes, as nobody does",
+		{Name: "gs-oracle-dag", Summary: "gs for jobs of stages, with the true sizes, which only a simulation knows",
 			Stages: true, Agents: slearn.Staged{Scheme: slearn.Oracle}},
 	}
 	for i := range list {
-		list[i].Paper = slearnPaper
+		if list[i].Paper == "" {
+			list[i].Paper = slearnPaper
+		}
 	}
 	return list
 }
@@ -267,12 +277,12 @@ func shared(name string) func(*Planning) (sched.Policy, error) {
 	}
 }
 
-// plain makes policies that plan with nothing.
+// plain makes policies that need no Planning.
 func plain(policy func() sched.Policy) func(*Planning) (sched.Policy, error) {
 	return func(*Planning) (sched.Policy, error) { return policy(), nil }
 }
 
-// backfilling makes policies that plan by an estimate.
+// backfilling makes policies that plan by an estimate of runtimes.
 func backfilling(policy func(backfill.Estimate) sched.Policy) func(*Planning) (sched.Policy, error) {
 	return func(p *Planning) (sched.Policy, error) { return policy(p.Estimate), nil }
 }
@@ -285,7 +295,7 @@ func fromUsage(k *Knowledge) (predict.Predictor, error) {
 	return predict.NewPerfectUsage(k.Truth, k.Used)
 }
 
-// unread is for policies that look at no forecast.
+// unread is for policies that use no forecasts.
 func unread(k *Knowledge) (predict.Predictor, error) {
 	if k.Shared {
 		return k.History()

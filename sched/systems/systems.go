@@ -1,9 +1,9 @@
-// Package systems has the schedulers that can be run by name, each with the paper that it is from: what the command
-// line, an experiment or a program of yours may choose from.
+// Package systems lists schedulers by name, with their papers. The command line, experiments and other programs choose
+// from it. It runs nothing itself.
 //
-// A system is of one of two kinds. One has a policy, which decides about gangs in the cycles of a [sched.Loop], and a
-// predictor, which says what the policy is told of runtimes. The other is made of agents, which place each task by
-// itself as things happen. [Builtin] has all of this module. A [Set] takes others, too:
+// There are two kinds of systems. The first has a policy, which plans gangs in the cycles of a [sched.Loop], and a
+// predictor, which forecasts runtimes for it. The second is made of agents, which place each task by itself as events
+// occur. [Builtin] returns all systems of this module. Others can be registered in a [Set]:
 //
 //	set := systems.Builtin()
 //	err := set.Register(systems.System{Name: "mine", Summary: "starts what is widest", Policy: newMine})
@@ -23,7 +23,7 @@ import (
 	"github.com/hedgesched/hedge/solver"
 )
 
-// The sentinels of errors of a [Set].
+// Errors of a [Set] wrap one of these.
 var (
 	// ErrUnknown is wrapped by the error about a name that no system has.
 	ErrUnknown = errors.New("systems: unknown system")
@@ -35,63 +35,63 @@ var (
 
 // System is a scheduler. It has a Policy or Agents, and never both.
 type System struct {
-	// Name is what users type: lower-case letters, digits, dots and hyphens, the first no hyphen. It is not "all".
+	// Name is what users type: lower-case letters, digits, dots and hyphens. It does not begin with a hyphen and is not
+	// "all".
 	Name string
-	// Summary says in a line what it does. It is not empty.
+	// Summary is one line that says what the system does. It is not empty.
 	Summary string
-	// Paper is where it is described; empty if there is no such place.
+	// Paper is the paper that describes it. It may be empty.
 	Paper string
-	// Policy makes a new policy for a run. A policy with a solver asks for it by [Planning.Solver].
+	// Policy makes a new policy for a run. A policy that needs a solver calls [Planning.Solver].
 	Policy func(*Planning) (sched.Policy, error)
-	// Predictor makes what forecasts runtimes for the policy, for one run. If it is nil, [Knowledge.History] does. Systems
-	// of a Set have one if they have a policy.
+	// Predictor makes the policy's predictor for a run. Nil stands for [Knowledge.History]; [Set.Register] replaces it.
 	Predictor func(*Knowledge) (predict.Predictor, error)
-	// Shares tells that the policy is for machines that tasks share: it goes by what tasks use, and promises CPU and
-	// memory twice ([sched.Plan].Overpacks). A host without such machines leaves it out.
+	// Shares marks a policy for machines that tasks share. It goes by what tasks use, and overcommits CPU and memory
+	// ([sched.Plan].Overpacks). A host without such machines should not offer it.
 	Shares bool
-	// Agents is what a host makes the agents of: an eagle.Switches in Eagle's family, a pigeon.Config,
-	// kairos.Choice, bigc.Config, a slearn.Scheme, a slearn.Staged, or a kairos.Config for a plain queue. A value of a
-	// type of yours is for a host of yours; the others refuse it.
+	// Agents configures the agents that a host makes: an eagle.Switches for Eagle's family, a pigeon.Config,
+	// kairos.Choice, bigc.Config, slearn.Scheme or slearn.Staged, or a kairos.Config for a plain queue. A host refuses
+	// values of types that it does not know.
 	Agents any
-	// Stages tells that it is for jobs with stages ([sched.Job.After]) only.
+	// Stages marks a system that is only for jobs with stages ([sched.Job.After]).
 	Stages bool
 }
 
-// Planning is what a policy plans with. The zero value leaves all to the policy.
+// Planning configures a policy. Zero fields leave the choice to the policy.
 type Planning struct {
-	// Solver opens the solver. A policy that solves nothing does not call it. If it is nil, policies take their own.
+	// Solver opens the solver. Only policies that solve call it. If it is nil, they use their default engine.
 	Solver func() (solver.Solver, error)
-	// Options limit each solve; zero values are the policy's defaults.
+	// Options limit each solve. Zero fields mean the policy's defaults.
 	Options solver.Options
-	// Window and Slot are the plan-ahead window and its slots; 0 leaves them to the policy.
+	// Window is the plan-ahead window, Slot the length of its slots. 0 means the policy's default.
 	Window, Slot time.Duration
-	// Risk is the largest probability with which memory may run short on a machine that tasks share; 0 leaves it to the
-	// policy, and policies of other systems do not know it.
+	// Risk bounds the probability that the memory of a shared machine runs short, in [0, 1]; 0 means the policy's default.
+	// Policies without such a bound ignore it.
 	Risk float64
-	// Estimate is by which runtimes backfill plans; the zero value is the times that users ask for.
+	// Estimate selects the runtimes by which backfill plans. The zero value means the times that users request.
 	Estimate backfill.Estimate
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]; nil leaves them 0.
 	Stopwatch func() time.Duration
 }
 
-// Knowledge is what can be known of runtimes.
+// Knowledge is what the host knows about runtimes and usage.
 type Knowledge struct {
-	// History makes a predictor that has learnt from earlier jobs and goes on learning. It must not be nil.
+	// History makes a predictor that has learnt from earlier jobs and keeps learning. It must not be nil.
 	History func() (predict.Predictor, error)
-	// Truth is a job's true runtime in seconds, and whether it is known. Only a simulator has it; others leave it nil.
+	// Truth returns a job's true runtime in seconds, and whether it is known. Only a simulator has it; others leave it
+	// nil.
 	Truth func(predict.Job) (seconds float64, ok bool)
-	// Used is what a task of a job truly uses. Only a simulator of shared machines has it; others leave it nil.
+	// Used returns what a task of a job truly uses. Only a simulator of shared machines has it; others leave it nil.
 	Used func(predict.Job) []predict.Used
-	// Shared tells that somebody besides the policy reads the forecasts. Policies that look at none then get those of
-	// History, too.
+	// Shared tells that the host itself reads the forecasts, too. Policies that use no forecasts then still get History's.
 	Shared bool
 }
 
-// Set is systems in the order in which they were registered. Its zero value is empty and ready for use. It is safe for
-// concurrent use once nothing is registered any more.
+// Set is a list of systems, in order of registration. Its zero value is empty and ready for use. It is safe for
+// concurrent use while nothing is registered.
 type Set struct{ list []System }
 
-// Register adds a system. Its errors wrap [ErrDuplicate] or [ErrInvalid]; the set is then as it was.
+// Register adds a system. Its errors wrap [ErrDuplicate] or [ErrInvalid]; on an error the set stays unchanged.
 func (s *Set) Register(system System) error {
 	wrong := func(what string) error { return fmt.Errorf("%w: %q %s", ErrInvalid, system.Name, what) }
 	switch _, taken := s.at(system.Name); {
@@ -119,7 +119,7 @@ func isName(s string) bool {
 	return s != "" && s != "all" && s[0] != '-' && !strings.ContainsFunc(s, foreign)
 }
 
-// List returns the systems in the order in which they were registered.
+// List returns the systems in order of registration.
 func (s *Set) List() []System { return slices.Clone(s.list) }
 
 // Find returns the system of that name. Its error wraps [ErrUnknown] and lists the names that are known.
