@@ -4,8 +4,8 @@
 // the scheduler
 //   - sums the distributions of the tasks on each machine,
 //   - finds for each pending job the machines that its tasks are least likely to overload,
-//   - values that option by its expected utility: the probability that no task is evicted, times the expected utility of
-//     the job's completion time, and
+//   - values that option by its expected utility: the probability that no task is evicted, times the expected utility
+//     of the job's completion time, and
 //   - starts the job with the highest value, and repeats until no job fits.
 //
 // Each mechanism can be switched off. [Variant] names the systems that the thesis compares.

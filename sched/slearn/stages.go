@@ -10,8 +10,8 @@ import (
 // Staged is a scheme for jobs with stages (section 6). Each stage is submitted as a job when the stages before it are
 // done. A stage enters the queue of its whole job's size. The schemes are SLearn, ThreeSigma, PointEst, LAS and Oracle:
 //
-//   - SLearn samples one stage, the largest of those that wait for none. Its true task time over history's gives a factor
-//     that corrects history's forecasts of the other stages.
+//   - SLearn samples one stage, the largest of those that wait for none. Its true task time over history's gives a
+//     factor that corrects history's forecasts of the other stages.
 //   - ThreeSigma and PointEst add up history's forecasts of the stages, with the actual times of those that are done.
 //   - LAS adds up the times of the tasks that have ended, in all stages. It does not count running tasks.
 //   - Oracle adds up the true times.
