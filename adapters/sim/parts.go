@@ -12,14 +12,14 @@ import (
 )
 
 // On shared nodes the tasks of a gang start together and end one by one. Tasks that are lost while others of their gang
-// go on wait as a part of the job, which is a job of its own to the policy. The job is complete when all its tasks are,
-// those of its parts too.
+// go on wait as a part of the job. To the policy a part is a job of its own. The job is complete when all of its tasks
+// are, including those of its parts.
 
-// whole is what the job and its parts have in common.
+// whole is the state that a job shares with its parts.
 type whole struct {
 	open    int  // tasks that are not complete
-	parts   int  // so far
-	dropped bool // or one of its parts
+	parts   int  // made so far
+	dropped bool // the job or one of its parts was dropped
 }
 
 // seen adds up what completed tasks of a gang have used.
@@ -37,8 +37,8 @@ func (s *seen) add(u *timeshare.Used) {
 	s.sum.Throttled = s.sum.Throttled || u.Throttled
 }
 
-// used is what predictors learn of it: means over tasks, and the largest maxima. A throttled task would have used more
-// CPU at a time, but no more in all.
+// used is what predictors learn: averages over tasks, and the largest peaks. Throttling makes a task's CPU a lower
+// bound, but does not change its CPU time.
 func (s *seen) used() []predict.Used {
 	seconds := s.sum.Ran.Seconds()
 	if s.tasks == 0 || seconds <= 0 {
@@ -53,7 +53,7 @@ func (s *seen) used() []predict.Used {
 	}
 }
 
-// byID finds a job, or a part of one.
+// byID finds a job or a part by ID.
 func (l *life) byID(id string) (*job, bool) {
 	if i, ok := l.index.find(l.jobs, id); ok {
 		return &l.jobs[i], true
@@ -62,7 +62,7 @@ func (l *life) byID(id string) (*job, bool) {
 	return j, ok
 }
 
-// at is the job, or the part of one, that a gang's id stands for.
+// at is the job or part with a gang's number.
 func (l *life) at(id int32) *job {
 	if int(id) < len(l.jobs) {
 		return &l.jobs[id]
@@ -70,7 +70,7 @@ func (l *life) at(id int32) *job {
 	return l.parts[int(id)-len(l.jobs)]
 }
 
-// tasksEnd carries out what has ended at an instant.
+// tasksEnd handles the tasks that were completed or evicted at an instant.
 func (l *life) tasksEnd(done, evicted []timeshare.End) {
 	for i := range done {
 		e := &done[i]
@@ -86,7 +86,7 @@ func (l *life) tasksEnd(done, evicted []timeshare.End) {
 	}
 }
 
-// taskDone notes that a task is complete. The last of its gang ends it.
+// taskDone handles a completed task. The last task of a gang ends the gang.
 func (l *life) taskDone(j *job, e *timeshare.End) {
 	node := l.taskOff(j, e.Index)
 	j.gang.left--
@@ -108,7 +108,7 @@ func (l *life) taskDone(j *job, e *timeshare.End) {
 	}
 }
 
-// taskOff takes a task that has ended from its gang's list, and returns its node.
+// taskOff marks a task as not running, and returns its node.
 func (l *life) taskOff(j *job, k int32) (node int32) {
 	s := &j.gang.shares[k]
 	s.handle = -1
@@ -123,7 +123,7 @@ func (l *life) oneTask(node int32) []sched.NodeTasks {
 	return nt
 }
 
-// hold counts for how long a task held its node, and whether for nothing.
+// hold adds the time for which a task held its node to the record, also as lost time if its work is lost.
 func (l *life) hold(j *job, u *timeshare.Used, lost bool) {
 	r := j.record
 	r.Stop = l.now
@@ -134,8 +134,8 @@ func (l *life) hold(j *job, u *timeshare.Used, lost bool) {
 	}
 }
 
-// evict has tasks of one gang wait again whose node ran short of memory: a gang that has lost all its tasks at once as
-// itself, and otherwise each task alone.
+// evict makes evicted tasks of one gang pending again. A gang that has lost all of its tasks at once waits as a whole;
+// otherwise each task becomes a part.
 func (l *life) evict(j *job, lost []timeshare.End) {
 	attained := 0.0
 	for i := range lost {
@@ -165,7 +165,7 @@ func (l *life) evict(j *job, lost []timeshare.End) {
 	}
 }
 
-// backWhole makes a job pending again of which no task is left.
+// backWhole makes a job pending again that has lost all of its tasks at once.
 func (l *life) backWhole(j *job, why sched.Cause, attained float64) {
 	j.state, j.saw = pending, seen{}
 	l.level.running--
@@ -173,7 +173,7 @@ func (l *life) backWhole(j *job, why sched.Cause, attained float64) {
 	l.told = append(l.told, sched.Event{Kind: sched.Preempted, Time: l.time(), ID: j.ID, Cause: why, Attained: attained})
 }
 
-// split notes that of a job nothing is left but parts.
+// split ends the gang of a job that now consists of parts only.
 func (l *life) split(j *job) {
 	j.state = finished
 	l.level.running--
@@ -195,7 +195,7 @@ func (l *life) newPart(j *job, tasks []int) *job {
 	return p
 }
 
-// preemptShared stops a gang on shared nodes, or some tasks of it, by a decision.
+// preemptShared carries out a decision to preempt a gang on shared nodes, or some of its tasks.
 func (l *life) preemptShared(j *job, d *sched.Decision) error {
 	tasks, ok := l.choose(j, d.Nodes)
 	if !ok {
@@ -229,8 +229,8 @@ func (l *life) preemptShared(j *job, d *sched.Decision) error {
 	return nil
 }
 
-// choose finds the tasks of a gang that a decision stops: those on the given nodes, the latest of each node first, or
-// all. It is false where fewer run there.
+// choose finds the tasks of a gang that a decision stops: on each given node those of the highest index, or all tasks
+// if no nodes are given. It is false if fewer tasks run there.
 func (l *life) choose(j *job, nodes []sched.NodeTasks) (tasks []int, ok bool) {
 	for k := range j.gang.shares {
 		if len(nodes) == 0 && j.gang.shares[k].handle >= 0 {
@@ -252,7 +252,7 @@ func (l *life) choose(j *job, nodes []sched.NodeTasks) (tasks []int, ok bool) {
 	return tasks, len(tasks) > 0
 }
 
-// tellUsage tells what all running tasks use, once a cycle.
+// tellUsage reports what all running tasks use. It is called once a cycle.
 func (l *life) tellUsage() {
 	kept := l.sharing[:0]
 	batch := &usage.Batch{}
@@ -272,7 +272,7 @@ func (l *life) tellUsage() {
 	l.log.usage(l.now, l.shared, l.nodes)
 }
 
-// list has a gang measured while it runs.
+// list adds a gang to those that are measured while they run.
 func (l *life) list(j *job) {
 	if !j.listed {
 		j.listed = true
@@ -280,7 +280,7 @@ func (l *life) list(j *job) {
 	}
 }
 
-// share makes the nodes shared, where the jobs' work is usage.
+// share makes the nodes shared if the jobs' work is usage. It must be so for all jobs or for none.
 func (l *life) share(cfg *Config) error {
 	users := 0
 	for i := range cfg.Jobs {
@@ -315,7 +315,8 @@ func (l *life) share(cfg *Config) error {
 	return nil
 }
 
-// checkShared refuses what shared nodes do not have.
+// checkShared refuses jobs with features that shared nodes do not support, and tasks that fit on no node. Memory is the
+// most that a task may use.
 func checkShared(j *job, memory float64) error {
 	switch {
 	case j.SlowdownOrOne() > 1:

@@ -10,11 +10,11 @@ import (
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
-// shared is the physics of nodes whose CPU and memory tasks share. What a task asks for is its share where CPU is short
-// and counts in the order of evictions where memory is short, but it reserves nothing: any number of tasks starts.
+// shared is the physics of nodes whose CPU and memory tasks share. Requests reserve nothing, so any number of tasks can
+// start on a node. They are weights if CPU is short, and affect the order of evictions if memory is short.
 type shared struct {
 	machines    *timeshare.Machines
-	cpu, memory int // in a demand
+	cpu, memory int // indexes in a demand
 }
 
 var _ physics = (*shared)(nil)
@@ -57,7 +57,7 @@ func (x *shared) start(at time.Duration, g *gang, on []placement, _ float64) err
 	return nil
 }
 
-// stop loses the work of all tasks.
+// stop stops all tasks. Their work is lost.
 func (x *shared) stop(at time.Duration, g *gang) time.Duration {
 	for k := range g.shares {
 		if g.shares[k].handle >= 0 {
@@ -67,7 +67,7 @@ func (x *shared) stop(at time.Duration, g *gang) time.Duration {
 	return 0
 }
 
-// stopTask takes one task off its node.
+// stopTask stops one task, and returns what it used.
 func (x *shared) stopTask(at time.Duration, g *gang, k int) timeshare.Used {
 	used := x.machines.Stop(at, g.shares[k].handle)
 	g.shares[k].handle = -1
@@ -83,7 +83,7 @@ func (x *shared) happen(at time.Duration, out *ended) {
 
 func (x *shared) settle(at time.Duration) { x.machines.Settle(at) }
 
-// measure is what the running tasks of a gang use, for a batch of usage.
+// measure appends the measurements of a gang's running tasks.
 func (x *shared) measure(at time.Duration, g *gang, nodes *sched.NodeSet, out []usage.Task) []usage.Task {
 	for k, s := range g.shares {
 		if s.handle < 0 {

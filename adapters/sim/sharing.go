@@ -1,25 +1,25 @@
 package sim
 
-// Sharing are the figures of nodes that tasks share. Core-hours are CPU, in the nodes' unit, times hours.
+// Sharing has the metrics of shared nodes. Core-hours are in the nodes' unit of CPU. The window is the time in which
+// jobs arrive.
 type Sharing struct {
-	// Goodput is the CPU-time, at full speed, of completed jobs, late ones too.
+	// Goodput is the CPU time of completed jobs, in core-hours. It includes late jobs.
 	Goodput PerClass `json:"goodput_core_hours"`
-	// Evictions is how many tasks were evicted because memory was short.
+	// Evictions is the number of tasks evicted because memory ran short.
 	Evictions int `json:"evictions"`
-	// NeverStarted is how many jobs with a deadline had not started by then.
+	// NeverStarted is the number of jobs with a deadline that had not started by their deadline.
 	NeverStarted int `json:"never_started"`
-	// ThrottlesPerNodeHour is how often, in the arrival window, a task began to get less CPU than it wanted, by node and
-	// hour.
+	// ThrottlesPerNodeHour is how often a task began to get less CPU than it wanted, per node and hour of the window.
 	ThrottlesPerNodeHour float64 `json:"throttles_per_node_hour"`
-	// ViolationShare is the share of machine time in the window in which tasks wanted more CPU than the machine has.
+	// ViolationShare is the share of the window's machine time in which tasks wanted more CPU than the machine has.
 	ViolationShare float64 `json:"violation_share"`
-	// EffectiveLoad is the share of all CPU that tasks got in the window.
+	// EffectiveLoad is the CPU that tasks got in the window, as a share of all CPU.
 	EffectiveLoad float64 `json:"effective_load"`
-	// Admitted is the CPU-time, at full speed, of jobs that started in the window.
+	// Admitted is the CPU time of jobs that started in the window, in core-hours.
 	Admitted float64 `json:"admitted_cpu_hours"`
 }
 
-// sharingFigures are nil where nodes are not shared.
+// sharingFigures is nil if nodes are not shared.
 func (l *life) sharingFigures() *Sharing {
 	if l.shared == nil {
 		return nil

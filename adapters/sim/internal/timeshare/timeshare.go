@@ -1,10 +1,10 @@
-// Package timeshare simulates machines that many tasks share. CPU is shared in time by the tasks' requests. Memory is
-// hard: a machine that runs short of it evicts tasks.
+// Package timeshare simulates machines that many tasks share. CPU is shared in time, in proportion to the tasks'
+// requests. Memory has a hard limit: a machine that runs short of it evicts tasks.
 //
-// The simulation is exact and goes from event to event. A task's use is a series of segments. A segment of a task that
-// gets all the CPU it wants ends on time; one that gets less takes longer, in proportion. The changes of one instant
-// come first, then one [Machines.Settle] shares out anew what the changed machines have. The work of a change is
-// proportional to the tasks on its machine, and no other machine is looked at.
+// The simulation is event-driven, without ticks. A task's use is a series of segments. A segment ends on time if its
+// task gets all the CPU that it wants, and takes proportionally longer otherwise. At each instant, apply all changes,
+// and then call [Machines.Settle] once, which shares out the CPU and memory of the changed machines again. A change
+// costs time in proportion to the tasks on its machine, and touches no other machine.
 //
 // The package knows no jobs, no gangs and no scheduler.
 package timeshare
@@ -19,100 +19,101 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/taskuse"
 )
 
-// Capacity is what a machine has.
+// Capacity is what a machine has, in the units of requests and use.
 type Capacity struct{ CPU, Memory float64 }
 
-// Task is what a task asks for and does.
+// Task is a task to start.
 type Task struct {
-	// Owner and Index are the host's names for the task, which its end carries.
+	// Owner and Index identify the task to the host. [End] has them too.
 	Owner, Index int32
-	// Priority orders evictions, lowest first.
+	// Priority orders evictions, the lowest first.
 	Priority int
 	// CPU and Memory are its requests, not negative.
 	CPU, Memory float64
-	// Use is valid.
+	// Use is what it uses. It must be valid.
 	Use taskuse.Series
 }
 
-// EvictAt is the share of its memory up to which a machine keeps all its tasks. Kubernetes and the thesis set such a
-// threshold below the capacity, so that the operating system's own killer never gets to choose.
+// EvictAt is the share of a machine's memory above which it evicts tasks. As in Kubernetes and the thesis, it is less
+// than 1, so that the operating system does not kill tasks first.
 const EvictAt = 0.95
 
-// leastShare is the least weight of a task, as part of the machine's CPU: Linux has shares of 2 to 262,144.
+// leastShare is the least weight of a task, as a share of the machine's CPU. Linux has CPU shares from 2 to 262,144.
 const leastShare = 2.0 / 262144
 
 // never is the end of a segment that gets no CPU, or so little that a time.Duration cannot hold the end.
 const never = time.Duration(math.MaxInt64)
 
-// End is a task that is off its machine.
+// End is the end of a task, by completion or eviction.
 type End struct {
-	// Task is its handle, which names it no more.
+	// Task is its handle, which is no longer valid.
 	Task int32
 	// Owner and Index are as at its start.
 	Owner, Index int32
 	Used         Used
 }
 
-// Used is what a task was seen to use.
+// Used is what a task has used.
 type Used struct {
 	// Ran is how long it was on its machine.
 	Ran time.Duration
-	// CPUTime is CPU times seconds that it got. MemoryTime is memory times seconds.
+	// CPUTime is the CPU that it got, integrated over seconds. MemoryTime is the same for its memory.
 	CPUTime, MemoryTime float64
-	// MaxCPU and MaxMemory are the most of each that it had at any time.
+	// MaxCPU and MaxMemory are the peaks of what it got.
 	MaxCPU, MaxMemory float64
-	// Throttled tells that it got less CPU than it wanted at some time, so that what is told of CPU is a lower bound.
+	// Throttled tells that it got less CPU than it wanted at some time. Then average and peak CPU are lower bounds of what
+	// it wants.
 	Throttled bool
 }
 
-// Totals are sums over all machines, up to the window's end where there is a window.
+// Totals are sums over all machines. CPUTime, Over and Throttles end with the window, if there is one.
 type Totals struct {
-	// CPUTime is CPU times seconds that tasks got.
+	// CPUTime is the CPU that tasks got, integrated over seconds.
 	CPUTime float64
-	// Over is machine time, in seconds, in which tasks wanted more CPU than the machine has.
+	// Over is the machine time in which tasks wanted more CPU than the machine has, in seconds.
 	Over float64
 	// Throttles is how often a task began to get less CPU than it wanted.
 	Throttles int
-	// Evictions is how many tasks were evicted.
+	// Evictions is the number of tasks evicted.
 	Evictions int
-	// Events is how many starts, stops, ends of segments and evictions there were.
+	// Events is the number of starts, stops, ends of segments and evictions.
 	Events int64
 }
 
 // slot is a task on its machine.
 type slot struct {
-	left    float64       // of the segment at since, in nanoseconds at full speed
+	left    float64       // what was left of the segment at since, in nanoseconds at full speed
 	since   time.Duration // when left and rate were last set
-	rate    float64       // work done per time, 0 to 1
+	rate    float64       // speed, 0 to 1
 	share   float64       // weight
-	ratio   float64       // CPU that it wants over share
-	top     float64       // the most CPU that it had before since
+	ratio   float64       // the CPU that it wants over share
+	top     float64       // peak CPU before since
 	begun   time.Duration // when the segment began
-	memTime float64       // memory times seconds, in the segments before
+	memTime float64       // memory integrated over seconds, in earlier segments
 	use     taskuse.Series
 	segment int32
 	task    int32
 	short   bool // it gets less than it wants
-	ever    bool // it did so at some time
+	ever    bool // it got less at some time
 }
 
-// machine is one machine. Of its tasks, in order of start, what every change looks at lies apart from the rest, so that
-// a change touches little memory.
+// machine is one machine. Its slices have an entry per task, in order of start. What every change reads is separate
+// from slots, so that a change touches little memory.
 type machine struct {
 	Capacity
-	ends  []time.Duration // when the segment ends if nothing changes
-	wants []float64       // CPU
-	mems  []float64
+	ends  []time.Duration // when the task's segment ends at its current speed
+	wants []float64       // the CPU that the task wants
+	mems  []float64       // the memory that the task uses
 	slots []slot
 	next  event.Handle
-	due   time.Duration // of next; never if there is none
+	due   time.Duration // the time of next; never if there is none
 	dirty bool
-	since time.Duration // from when used and over hold
-	used  float64       // CPU that tasks get
-	over  bool
+	since time.Duration // used and over are valid from then on
+	used  float64       // the CPU that tasks get
+	over  bool          // tasks want more CPU than there is
 }
 
-// task is what is rarely needed of a task.
+// task has the fields of a task that are rarely needed.
 type task struct {
 	owner, index int32
 	machine      int32
@@ -121,7 +122,7 @@ type task struct {
 	started      time.Duration
 }
 
-// Machines are machines and what runs on them. Times never fall from one call to the next. It is not safe for
+// Machines are machines with their tasks. The times of successive calls must not decrease. It is not safe for
 // concurrent use.
 type Machines struct {
 	machines []machine
@@ -130,14 +131,14 @@ type Machines struct {
 	dirty    []int32 // machines to settle, in the order in which they changed
 	queue    event.Queue[int32]
 	evicted  []End
-	settled  time.Duration // when evicted were evicted
+	settled  time.Duration // the time of the evictions in evicted
 	window   time.Duration
 	totals   Totals
 	hungry   []int32 // scratch of ration
 }
 
-// New makes idle machines. Capacities are finite and not negative. A window above 0 ends what is counted of CPUTime,
-// Over and Throttles in [Totals].
+// New makes idle machines. Capacities must be finite and not negative. If window is above 0, CPUTime, Over and
+// Throttles of [Totals] are counted only up to that time.
 func New(capacity []Capacity, window time.Duration) *Machines {
 	m := &Machines{machines: make([]machine, len(capacity)), window: window}
 	if window <= 0 {
@@ -149,8 +150,8 @@ func New(capacity []Capacity, window time.Duration) *Machines {
 	return m
 }
 
-// Start puts a task on a machine and returns its handle, which names it until it ends. The task begins with its first
-// segment. Nobody's share changes before the next Settle.
+// Start puts a task on a machine and returns its handle, which is valid until the task ends. Shares do not change
+// before the next Settle.
 func (m *Machines) Start(at time.Duration, on int32, t Task) int32 {
 	id := int32(len(m.tasks))
 	if n := len(m.free); n > 0 {
@@ -168,7 +169,7 @@ func (m *Machines) Start(at time.Duration, on int32, t Task) int32 {
 	return id
 }
 
-// load begins a task's current segment, at full speed until the machine is settled.
+// load starts a task's current segment, at full speed until the machine is settled.
 func (x *machine) load(k int, at time.Duration) {
 	s := &x.slots[k]
 	g := &s.use[s.segment]
@@ -180,7 +181,7 @@ func (x *machine) load(k int, at time.Duration) {
 	x.ends[k] = later(at, s.left)
 }
 
-// later is a time and a number of nanoseconds, rounded to the nearest; never if no time.Duration holds it.
+// later adds nanoseconds to a time, rounded. It is never if the sum overflows.
 func later(at time.Duration, nanoseconds float64) time.Duration {
 	if !(nanoseconds < float64(never-at)) {
 		return never
@@ -195,7 +196,7 @@ func (m *Machines) mark(on int32) {
 	}
 }
 
-// Stop takes a task off its machine and tells what it used.
+// Stop removes a task from its machine and returns what it used.
 func (m *Machines) Stop(at time.Duration, id int32) Used {
 	on := m.tasks[id].machine
 	x := &m.machines[on]
@@ -207,12 +208,12 @@ func (m *Machines) Stop(at time.Duration, id int32) Used {
 	return used
 }
 
-// find is the place of a task in its machine.
+// find is the index of a task on its machine.
 func (x *machine) find(id int32) int {
 	return slices.IndexFunc(x.slots, func(s slot) bool { return s.task == id })
 }
 
-// release takes a task off its machine.
+// release removes a task from its machine.
 func (m *Machines) release(x *machine, k int) {
 	m.free = append(m.free, x.slots[k].task)
 	x.slots = slices.Delete(x.slots, k, k+1)
@@ -241,14 +242,14 @@ func (s *slot) remaining(at time.Duration) float64 {
 	return max(0, s.left-float64(float64(at-s.since)*s.rate))
 }
 
-// Look is what a task gets at present, and whether that is less CPU than it wants.
+// Look returns what a task gets now, and whether that is less CPU than it wants.
 func (m *Machines) Look(id int32) (cpu, memory float64, throttled bool) {
 	x := &m.machines[m.tasks[id].machine]
 	k := x.find(id)
 	return float64(x.wants[k] * x.slots[k].rate), x.mems[k], x.slots[k].rate < 1
 }
 
-// Load is the CPU that the tasks of a machine get at present, and the memory that they use.
+// Load returns the CPU that a machine's tasks get now, and the memory that they use.
 func (m *Machines) Load(on int32) (cpu, memory float64) {
 	return m.machines[on].used, sum(m.machines[on].mems)
 }
@@ -259,7 +260,7 @@ func (m *Machines) Used(at time.Duration, id int32) Used {
 	return m.usedBy(x, x.find(id), at)
 }
 
-// Next is the next instant at which something happens by itself.
+// Next returns the time of the next end of a segment or pending eviction, and whether there is one.
 func (m *Machines) Next() (at time.Duration, ok bool) {
 	if len(m.evicted) > 0 {
 		return m.settled, true
@@ -268,9 +269,8 @@ func (m *Machines) Next() (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// Happen lets everything happen that is due at an instant, which is that of [Machines.Next] or earlier. It adds the
-// tasks that have done all their work to completed, and those that the last Settle evicted to evicted, both in the
-// order of their owners, then indices.
+// Happen processes everything that is due at a time, which is at most that of [Machines.Next]. It appends tasks that
+// are done to completed, and those that the last Settle evicted to evicted, each in order of owner and index.
 func (m *Machines) Happen(at time.Duration, completed, evicted []End) (c, e []End) {
 	if len(m.evicted) > 0 {
 		evicted = append(evicted, m.evicted...)
@@ -313,15 +313,15 @@ func (m *Machines) expire(on int32, at time.Duration, completed []End) []End {
 	return completed
 }
 
-// end tells of a task that ends.
+// end is the End of a task.
 func (m *Machines) end(x *machine, k int, at time.Duration) End {
 	id := x.slots[k].task
 	t := &m.tasks[id]
 	return End{Task: id, Owner: t.owner, Index: t.index, Used: m.usedBy(x, k, at)}
 }
 
-// Settle shares out anew what the machines have that changed since the last Settle. Where memory is short, it evicts
-// tasks; the next Happen, at the same instant, tells which.
+// Settle shares out the CPU of all machines that have changed since the last Settle. If memory is short, it evicts
+// tasks. The next Happen, at the same time, returns them.
 func (m *Machines) Settle(at time.Duration) {
 	from := len(m.evicted)
 	for _, on := range m.dirty {
@@ -339,7 +339,7 @@ func (m *Machines) Settle(at time.Duration) {
 	}
 }
 
-// account counts how the machine was used since the last time.
+// account adds the time since its last call to the totals.
 func (m *Machines) account(x *machine, at time.Duration) {
 	passed := min(at, m.window) - min(x.since, m.window)
 	x.since = at
@@ -349,10 +349,10 @@ func (m *Machines) account(x *machine, at time.Duration) {
 	}
 }
 
-// tolerance is the part of a capacity by which rounded sums may exceed it.
+// tolerance is the share of a capacity by which rounded sums may exceed it.
 const tolerance = 1e-9
 
-// relieve evicts tasks until the machine's memory is enough.
+// relieve evicts tasks until the machine's memory suffices.
 func (m *Machines) relieve(x *machine, at time.Duration) {
 	limit := EvictAt * x.Memory * (1 + tolerance)
 	for sum(x.mems) > limit {
@@ -372,8 +372,8 @@ func sum(amounts []float64) float64 {
 	return total
 }
 
-// victim is the task to be evicted first: of least priority, then the one that uses most memory above its request, then
-// the one that uses most memory, then the one that started last. A task that uses no memory is none.
+// victim is the task to evict first: of the lowest priority, then farthest above its memory request, then of the most
+// memory, then the latest. Tasks that use no memory are never evicted.
 func (m *Machines) victim(x *machine) int {
 	best := -1
 	for k, mem := range x.mems {
@@ -384,7 +384,7 @@ func (m *Machines) victim(x *machine) int {
 	return best
 }
 
-// sooner tells whether a task is to be evicted before one that started earlier.
+// sooner tells whether to evict task late before task early, which started earlier.
 func (m *Machines) sooner(x *machine, late, early int) bool {
 	s, t := &m.tasks[x.slots[late].task], &m.tasks[x.slots[early].task]
 	switch a, b := max(0, x.mems[late]-s.memory), max(0, x.mems[early]-t.memory); {
@@ -396,9 +396,8 @@ func (m *Machines) sooner(x *machine, late, early int) bool {
 	return x.mems[late] >= x.mems[early]
 }
 
-// ration shares out the machine's CPU. A task gets what it wants, or its share of what the others leave, whichever is
-// less: those that want less than their share get it all, and what is left is shared among the others by their weights,
-// until nobody wants less than that.
+// ration shares out the machine's CPU. Tasks that want at most their share get what they want. The rest is shared among
+// the others by weight, which is repeated until no task wants less than its share.
 func (m *Machines) ration(x *machine, at time.Duration) {
 	total := sum(x.wants)
 	if total <= x.CPU*(1+tolerance) {
@@ -414,7 +413,7 @@ func (m *Machines) ration(x *machine, at time.Duration) {
 	x.over, x.used = true, x.CPU
 	hungry, weight, rest := m.hungry[:0], 0.0, x.CPU
 	for k, want := range x.wants {
-		if want == 0 { // it is waiting for something else
+		if want == 0 { // a segment without CPU takes its wall time
 			m.pace(x, k, 1, at)
 			continue
 		}
@@ -467,7 +466,7 @@ func (m *Machines) pace(x *machine, k int, rate float64, at time.Duration) {
 	}
 }
 
-// schedule has the machine's next end of a segment in the queue.
+// schedule puts the machine's next end of a segment into the queue.
 func (m *Machines) schedule(x *machine, on int32) {
 	due := never
 	for _, end := range x.ends {
@@ -485,7 +484,7 @@ func (m *Machines) schedule(x *machine, on int32) {
 	x.due = due
 }
 
-// Totals are the sums up to a time.
+// Totals returns the sums up to a time.
 func (m *Machines) Totals(at time.Duration) Totals {
 	for i := range m.machines {
 		m.account(&m.machines[i], at)
