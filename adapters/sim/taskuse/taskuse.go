@@ -1,8 +1,7 @@
-// Package taskuse is what tasks use over time: series of CPU and memory, and readers of public logs that have them.
+// Package taskuse has the type for what a task uses over time: a series of CPU and memory.
 //
-// A [Series] is a task's own: what it would use if nobody else were there. It never says what a task was given; that is
-// the simulator's matter. The readers never schedule and never invent values. A record that cannot be is left out and
-// counted by its reason.
+// A [Series] says what a task uses if it gets all the CPU that it wants. It never says what a task was given; that is
+// up to the simulator.
 package taskuse
 
 import (
@@ -12,13 +11,13 @@ import (
 	"time"
 )
 
-// ErrSeries is the sentinel of series that no task can have.
+// ErrSeries is wrapped by errors about invalid series.
 var ErrSeries = errors.New("taskuse: invalid series")
 
 // MaxSegment bounds the length of a segment. Up to it, a float64 holds every number of nanoseconds exactly.
 const MaxSegment = 100 * 24 * time.Hour
 
-// Segment is a time in which a task's use does not change.
+// Segment is a period of constant use.
 type Segment struct {
 	// Duration is how long it lasts at full speed, above 0 and at most MaxSegment.
 	Duration time.Duration
@@ -26,14 +25,13 @@ type Segment struct {
 	CPU, Memory float64
 }
 
-// Series is a task's use from its start to its end. It has at least one segment, and takes at most 50 years.
+// Series is a task's use from its start to its end. A valid series has at least one segment and takes at most 50 years.
 type Series []Segment
 
 // maxRuntime bounds a series, as it does all work in the simulator.
 const maxRuntime = 50 * 365 * 24 * time.Hour
 
-// Validate returns an error that wraps [ErrSeries] and names the segment, unless the series is one that a task can
-// have.
+// Validate checks the series. Its error wraps [ErrSeries] and names the segment.
 func (s Series) Validate() error {
 	if len(s) == 0 {
 		return fmt.Errorf("%w: no segments", ErrSeries)
@@ -67,7 +65,7 @@ func (s Series) Runtime() time.Duration {
 	return total
 }
 
-// CPUTime is CPU times seconds, summed.
+// CPUTime is the CPU integrated over seconds.
 func (s Series) CPUTime() float64 {
 	total := 0.0
 	for i := range s {
@@ -76,7 +74,7 @@ func (s Series) CPUTime() float64 {
 	return total
 }
 
-// Mean is the average use of CPU and memory, weighted by time; 0 of an empty series.
+// Mean is the average use of CPU and memory over time; 0 for an empty series.
 func (s Series) Mean() (cpu, memory float64) {
 	for i := range s {
 		seconds := s[i].Duration.Seconds()
@@ -89,7 +87,7 @@ func (s Series) Mean() (cpu, memory float64) {
 	return 0, 0
 }
 
-// Max is the most CPU and the most memory of any segment.
+// Max is the peak of CPU and of memory.
 func (s Series) Max() (cpu, memory float64) {
 	for i := range s {
 		cpu, memory = max(cpu, s[i].CPU), max(memory, s[i].Memory)
@@ -97,7 +95,7 @@ func (s Series) Max() (cpu, memory float64) {
 	return cpu, memory
 }
 
-// Scale returns the series with its amounts multiplied.
+// Scale returns the series with CPU and memory multiplied by these factors.
 func (s Series) Scale(cpu, memory float64) Series {
 	out := make(Series, len(s))
 	for i := range s {
@@ -107,8 +105,8 @@ func (s Series) Scale(cpu, memory float64) Series {
 }
 
 // Stretch returns the series stretched or shrunk to a runtime above 0. Ends of segments are rounded to the nanosecond.
-// Segments that become empty are left out, and such that become longer than [MaxSegment] are cut. An empty series stays
-// empty.
+// Segments that become empty are dropped, and those that become longer than [MaxSegment] are split. An empty series
+// stays empty.
 func (s Series) Stretch(to time.Duration) Series {
 	whole := s.Runtime().Seconds()
 	if whole <= 0 || to <= 0 {
@@ -132,7 +130,7 @@ func (s Series) Stretch(to time.Duration) Series {
 	return out
 }
 
-// Joined returns the series with equal neighbours made one, which changes nothing but the number of segments.
+// Joined merges adjacent segments with equal use. Only the number of segments changes.
 func (s Series) Joined() Series {
 	var out Series
 	for _, g := range s {

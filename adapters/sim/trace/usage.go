@@ -12,21 +12,21 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/taskuse"
 )
 
-// The names of the formats of logs that tell what tasks use.
+// The formats of logs of usage.
 const (
-	// Google5Min is the summed use of a job's tasks, a value each five minutes of a day (Google, 2011).
+	// Google5Min is the summed use of a job's tasks, with a value for each five minutes of a day (Google, 2011).
 	Google5Min = "google-5min"
-	// BorgSample is what a task has requested and used in five minutes, a row each (Google, 2019).
+	// BorgSample has a row for the requests and use of a task in five minutes (Google, 2019).
 	BorgSample = "borg-sample"
-	// PlanetLab is the CPU of virtual machines, in percent, a value each five minutes of a day.
+	// PlanetLab is the CPU of virtual machines in percent, with a value for each five minutes of a day.
 	PlanetLab = "planetlab"
-	// SURF is the CPU of tasks, in percent of their cores, in runs of equal values.
+	// SURF is the CPU of tasks in percent of their cores, as runs of equal values.
 	SURF = "surf"
-	// AlibabaUsage is Alibaba's 2018 table of batch tasks with what their instances used.
+	// AlibabaUsage is Alibaba's table of batch tasks of 2018, with the use of their instances.
 	AlibabaUsage = "alibaba-usage"
 )
 
-// UsageFormats returns the names of the formats that ReadUsage reads.
+// UsageFormats returns the names of the formats that [ReadUsage] reads.
 func UsageFormats() []string {
 	return []string{Google5Min, BorgSample, PlanetLab, SURF, AlibabaUsage}
 }
@@ -37,37 +37,37 @@ type Amount struct {
 	Memory float64 `json:"memory"`
 }
 
-// UsageRecord is what a log says of the use of a task, or of tasks that are alike.
+// UsageRecord is the use of a task, or of several equal tasks.
 type UsageRecord struct {
-	// Line is where the record stands in its file, from 1.
+	// Line is the record's line in the file, from 1. For Google5Min it is that of the second of the record's two metrics.
 	Line int
-	// Job names the job, virtual machine or task. It is not unique: a job has records of several days or tasks.
+	// Job names the job, virtual machine or task. It is not unique: a job may have records of several days or tasks.
 	Job string
-	// User and Name are the attributes of recurring work, empty where the log does not say.
+	// User and Name identify recurring work. They are empty if the log does not have them.
 	User, Name string
-	// Submit is when it came, since the log's origin; 0 where the log does not say.
+	// Submit is the time of submission since the log's origin; 0 if the log does not have it.
 	Submit time.Duration
-	// Tasks is how many tasks are like this one, at least 1.
+	// Tasks is the number of equal tasks, at least 1.
 	Tasks int
-	// Requested is what a task asks for, 0 where the log does not say.
+	// Requested is a task's request; 0 if the log does not have it.
 	Requested Amount
-	// Use is what a task uses from its start to its end. Where the log has no memory, it is 0.
+	// Use is a task's use from its start to its end. If the log has no memory, memory is 0.
 	Use taskuse.Series
-	// Max is the most that a task uses, at least what is in Use: logs of averages may tell it apart.
+	// Max is a task's peak use, at least the maximum of Use. It is larger if the log has averages and peaks.
 	Max Amount
 }
 
-// UsageLog is what ReadUsage has read.
+// UsageLog is the result of [ReadUsage].
 type UsageLog struct {
-	// Name and Format are those of the log.
+	// Name and Format are the log's name and format.
 	Name, Format string
-	// Records are in file order, but for Google5Min: there a record stands where the second of its two metrics does.
+	// Records are in file order, by Line.
 	Records []UsageRecord
-	// Skipped counts, by reason, the records that are legitimate and tell of no use.
+	// Skipped counts valid records without use, by reason.
 	Skipped map[string]int
-	// Bad counts, by reason, the records that were left out as malformed or impossible.
+	// Bad counts malformed or impossible records, by reason. They are left out.
 	Bad []Bad
-	// Notes are what a user should be told of the log, a line each.
+	// Notes are messages for the user, a line each.
 	Notes []string
 }
 
@@ -77,9 +77,9 @@ type usageParser interface {
 	at() int
 }
 
-// ReadUsage reads a log of usage, plain or gzip. Options.Format is one of UsageFormats or empty, which recognises it by
-// its columns; Options.Meta has no meaning. The policy for bad records is that of [Open]. A log without records is
-// ErrEmpty.
+// ReadUsage reads a log of usage, plain or gzip. Options.Format is one of [UsageFormats]; if it is empty, the format is
+// recognised by the columns. Options.Meta is ignored. Bad records are handled as by [Open]. For a log without records
+// the error wraps [ErrEmpty].
 func ReadUsage(path string, opts *Options) (*UsageLog, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -89,7 +89,7 @@ func ReadUsage(path string, opts *Options) (*UsageLog, error) {
 	return log, errors.Join(err, f.Close())
 }
 
-// CollectUsage reads a log of usage from r, as [ReadUsage] does. The name is for errors.
+// CollectUsage reads a log of usage from r, as [ReadUsage] does. Name is used in errors.
 func CollectUsage(r io.Reader, name string, opts *Options) (*UsageLog, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -152,10 +152,10 @@ func newUsageParser(format string, l lines) (usageParser, error) {
 	return nil, fmt.Errorf("%w: %q, known: %s", ErrUnknownFormat, format, strings.Join(UsageFormats(), ", "))
 }
 
-// UsageFormatOf recognises a log of usage by the columns in its first line, and takes nothing from the reader. It is
-// empty for any other file.
+// UsageFormatOf recognises the format of a log of usage by the columns in its first line. It consumes nothing. The
+// result is empty for any other file.
 func UsageFormatOf(b *bufio.Reader) string {
-	start, _ := b.Peek(bufferSize) // what cannot be read is told when it is
+	start, _ := b.Peek(bufferSize) // the next read returns the error
 	if i := slices.Index(start, '\n'); i >= 0 {
 		start = start[:i]
 	}
@@ -183,7 +183,7 @@ func UsageFormatOf(b *bufio.Reader) string {
 	return ""
 }
 
-// usageReasons are what bad records of usage are counted by, whatever the format.
+// The reasons by which bad records are counted, in all formats of usage, and what was expected.
 const (
 	reasonShort    = "series too short"
 	reasonNothing  = "no usage"
@@ -196,7 +196,7 @@ const (
 	maxUsageValues = 1 << 20
 )
 
-// day reads the values of a day, from column v000 on.
+// day reads the values of a day, from column first on.
 func (t *table) day(first int) ([]float64, error) {
 	values := make([]float64, valuesOfADay)
 	some := false
@@ -217,7 +217,7 @@ func (t *table) day(first int) ([]float64, error) {
 	return values, nil
 }
 
-// dayColumns finds the column of a day's first value, and wants the others to follow it.
+// dayColumns finds the column of a day's first value. The other 287 must follow it in order.
 func (t *table) dayColumns() (first int, err error) {
 	if err := t.columns(map[string]*int{"v000": &first}); err != nil {
 		return 0, err

@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/taskuse"
 )
 
-// googleUsage reads Google's five-minute usage of 2011: a line a job, day and metric. The metrics of a job's day stand
-// next to each other.
+// googleUsage reads Google's five-minute usage of 2011, with a line per job, day and metric. The two metrics of a job's
+// day are on adjacent lines.
 type googleUsage struct {
 	table
 	job, date, metric, first int
@@ -29,7 +29,7 @@ func newGoogleUsage(t table) (usageParser, error) {
 	return p, err
 }
 
-// next puts the two metrics of a day together. Values are percent of the largest machine; the records have shares.
+// next combines the two metrics of a day. Values are in percent of the largest machine, and become shares.
 func (p *googleUsage) next(r *UsageRecord) (string, error) {
 	if err := p.record(); err != nil {
 		return "", err
@@ -65,7 +65,7 @@ func (p *googleUsage) next(r *UsageRecord) (string, error) {
 	return "", nil
 }
 
-// planetLab reads the CPU of virtual machines: a line a machine and day.
+// planetLab reads the CPU of virtual machines, with a line per machine and day.
 type planetLab struct {
 	table
 	vm, first int
@@ -91,7 +91,7 @@ func (p *planetLab) next(r *UsageRecord) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.Job, r.Tasks, r.Requested.CPU = string(p.field(p.vm)), 1, 1 // percent are of the machine's CPU, which is its own
+	r.Job, r.Tasks, r.Requested.CPU = string(p.field(p.vm)), 1, 1 // the unit is the virtual machine's CPU
 	for _, v := range values {
 		r.Use = append(r.Use, taskuse.Segment{Duration: fiveMinutes, CPU: v / 100})
 	}
@@ -100,7 +100,7 @@ func (p *planetLab) next(r *UsageRecord) (string, error) {
 	return "", nil
 }
 
-// surf reads tasks with runs of equal CPU use.
+// surf reads tasks whose CPU is given as runs of equal values.
 type surf struct {
 	table
 	task, submit, cores, interval, use int
@@ -143,7 +143,8 @@ func (p *surf) next(r *UsageRecord) (string, error) {
 	return "", nil
 }
 
-// runs parses "931x100;50;2x0" as intervals of these values times a unit. Runs longer than a segment may be are cut.
+// runs parses runs such as "931x100;50;2x0": numbers of intervals and values, which are multiplied by a unit. Runs that
+// are too long for a segment are split.
 func runs(b []byte, interval time.Duration, unit float64) (taskuse.Series, bool) {
 	var s taskuse.Series
 	for field := range bytes.SplitSeq(b, []byte(";")) {
@@ -169,7 +170,7 @@ func runs(b []byte, interval time.Duration, unit float64) (taskuse.Series, bool)
 	return s, len(s) > 0
 }
 
-// borg reads the sample of Google's traces of 2019: a row is a task in five minutes.
+// borg reads the sample of Google's traces of 2019, with a row per task and five minutes.
 type borg struct {
 	table
 	job, user, name                              int
@@ -208,7 +209,7 @@ func (p *borg) next(r *UsageRecord) (string, error) {
 	if avg.CPU == 0 && avg.Memory == 0 {
 		return "used nothing", nil
 	}
-	// A mean of many samples and a maximum of few may contradict each other in their last digits.
+	// The mean and the maximum come from different samples, so the mean may be slightly larger.
 	r.Max = Amount{max(r.Max.CPU, avg.CPU), max(r.Max.Memory, avg.Memory)}
 	r.Job, r.Tasks = string(plain(p.field(p.job))), 1
 	r.User, r.Name = string(p.field(p.user)), string(p.field(p.name))

@@ -12,23 +12,23 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 )
 
-// The numbers of stages of the jobs that are made of jobs without (SLearn, section 6).
+// The range of the number of stages, for jobs of stages that are made from jobs without stages (SLearn, section 6).
 const minStages, maxStages = 2, 5
 
-// SkippedLeftOver counts the jobs of a user and name that are too few for another job of stages.
+// SkippedLeftOver counts jobs left over because their user and name had too few for another job of stages.
 const SkippedLeftOver = "too few of one user and name for a job of stages"
 
-// whole is a job with its stages, each behind those that it waits for.
+// whole is a job with its stages, in an order in which each comes after those that it waits for.
 type whole struct {
 	id     string
 	stages []trace.Job
-	// path is the runtime of its longest path, width its most tasks in one stage, work its machine-time in node-seconds.
+	// path is the runtime of its longest path, width the most tasks in a stage, and work its machine time in node-seconds.
 	path  time.Duration
 	width int
 	work  float64
 }
 
-// dag is window for whole jobs.
+// dag builds a workload of whole jobs, as window does of single ones.
 func (b *builder) dag() (*Workload, error) {
 	wholes := gather(b.jobs)
 	if !slices.ContainsFunc(b.jobs, func(j trace.Job) bool { return j.Of != "" || len(j.After) > 0 }) {
@@ -55,8 +55,8 @@ func (b *builder) dag() (*Workload, error) {
 	return b.window()
 }
 
-// gather puts the stages of each job together. All are submitted with the first. The wholes are in order of that, as
-// the jobs are.
+// gather groups stages into whole jobs. All stages of a job are submitted with its first. Whole jobs are in the order
+// of their first stages.
 func gather(jobs []trace.Job) []*whole {
 	var out []*whole
 	at := map[string]*whole{}
@@ -82,7 +82,7 @@ func gather(jobs []trace.Job) []*whole {
 	return out
 }
 
-// makeWholes chains jobs of one user and name, in order of submission.
+// makeWholes makes whole jobs of 2 to 5 successive jobs of the same user and name.
 func (b *builder) makeWholes() []*whole {
 	groups := map[string][]trace.Job{}
 	wanted := map[string]int{}
@@ -110,7 +110,7 @@ func (b *builder) makeWholes() []*whole {
 	return out
 }
 
-// chain makes each job a stage that waits for the one before it.
+// chain makes a whole job in which each job is a stage that waits for the one before it.
 func chain(jobs []trace.Job) *whole {
 	w := &whole{id: "dag-" + jobs[0].ID, stages: slices.Clone(jobs)}
 	for i := range w.stages {
@@ -123,7 +123,7 @@ func chain(jobs []trace.Job) *whole {
 	return w
 }
 
-// measure works out the size of a whole job.
+// measure computes a whole job's path, width and work.
 func (b *builder) measure(w *whole) {
 	ends := make(map[string]time.Duration, len(w.stages))
 	for i := range w.stages {
@@ -161,8 +161,8 @@ func (b *builder) refuseWhole(w *whole) string {
 	return ""
 }
 
-// redraw draws as many jobs as the load takes, with replacement, and as much history before them. Arrivals are uniform
-// in time, which those of a Poisson process are once their number is known.
+// redraw draws jobs with replacement up to the load, and as much history before them. Arrivals are uniform in time, as
+// those of a Poisson process are, given their number.
 func (b *builder) redraw(pool []*whole) ([]*whole, error) {
 	usable := slices.DeleteFunc(slices.Clone(pool), func(w *whole) bool {
 		why := b.refuseWhole(w)
@@ -196,7 +196,7 @@ func (b *builder) redraw(pool []*whole) ([]*whole, error) {
 // maxDrawn bounds the memory of a workload.
 const maxDrawn = 1_000_000
 
-// uniform are n times below span, in order.
+// uniform draws n times in [0, span), in order.
 func uniform(rng *rand.Rand, n int, span time.Duration) []time.Duration {
 	out := make([]time.Duration, n)
 	for i := range out {
@@ -206,7 +206,7 @@ func uniform(rng *rand.Rand, n int, span time.Duration) []time.Duration {
 	return out
 }
 
-// again is a further job like w.
+// again copies a whole job under new IDs.
 func (w *whole) again(number int, submit time.Duration) *whole {
 	suffix := "#" + strconv.Itoa(number)
 	c := *w
@@ -223,7 +223,8 @@ func (w *whole) again(number int, submit time.Duration) *whole {
 	return &c
 }
 
-// simJobs are the jobs of a draft: itself, or its stages, which share a deadline, a worth and preferred racks.
+// simJobs are the jobs of a draft: the job itself, or its stages. Stages share a deadline, a utility and preferred
+// racks.
 func (b *builder) simJobs(d *draft) ([]sim.Job, error) {
 	if d.whole == nil {
 		j, err := b.simJob(d)

@@ -10,28 +10,28 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 )
 
-// minGroup is how many rows a group of usage must have to be one.
+// minGroup is the least number of rows in a group.
 const minGroup = 5
 
-// Fill is what a log of jobs lacks to be a workload of shared machines: how much of their requests jobs use, how use
-// changes over time, and requests where there are none. The zero value has none of it.
+// Fill has what a log of jobs lacks for a workload of shared machines: use relative to requests, changes of use over
+// time, and requests. The zero value is empty. It is not safe for concurrent use.
 type Fill struct {
 	// groups are rows of use by user and name; rows are those of all groups.
 	groups [][]ratios
 	rows   []ratios
-	// shapes are series of five minutes whose mean is 1.
+	// shapes are hours of five-minute segments, with a mean of 1.
 	shapes []taskuse.Series
-	// requests are pairs of what tasks ask for.
+	// requests are pairs of requests.
 	requests []trace.Amount
-	// own is what the jobs use that [Fill.Jobs] made, by id.
+	// own is the use of the jobs that [Fill.Jobs] made, by ID.
 	own map[string]taskuse.Series
 }
 
-// ratios are what a task uses over what it requests.
+// ratios are a task's average and peak use over its request.
 type ratios struct{ mean, most trace.Amount }
 
-// AddUsage takes what a log of usage has. Records with a request tell how much of it is used; those of the same user
-// and name are a group, if there are five. Series of Google's five minutes tell how use changes.
+// AddUsage adds a log of usage. Records with requests give rows of use; at least five rows of the same user and name
+// make a group, and other rows are not used. Google's five-minute series give changes over time.
 func (f *Fill) AddUsage(log *trace.UsageLog) {
 	byKey := map[string][]ratios{}
 	for i := range log.Records {
@@ -64,8 +64,8 @@ func (f *Fill) AddUsage(log *trace.UsageLog) {
 	}
 }
 
-// Jobs makes jobs of a log of usage, whose use is their own: a record is a gang of tasks that are alike. Memory, where
-// the log has none, is drawn as for other jobs. An id is the job's name and the record's line.
+// Jobs makes a job of each record of a log of usage: a gang of equal tasks with the record's use. If the log has no
+// memory, memory is drawn as for other jobs. The job's ID is that of the log with the record's line.
 func (f *Fill) Jobs(log *trace.UsageLog) []trace.Job {
 	if f.own == nil {
 		f.own = map[string]taskuse.Series{}
@@ -87,7 +87,7 @@ func (f *Fill) Jobs(log *trace.UsageLog) []trace.Job {
 	return jobs
 }
 
-// AddJobs takes the requests of a log of jobs.
+// AddJobs adds the requests of a log of jobs.
 func (f *Fill) AddJobs(jobs []trace.Job) {
 	for i := range jobs {
 		if a := requestOf(&jobs[i]); a.CPU > 0 && a.Memory > 0 {
@@ -99,7 +99,7 @@ func (f *Fill) AddJobs(jobs []trace.Job) {
 // shapeLength is the number of values of a shape: an hour.
 const shapeLength = 12
 
-// addShapes cuts a series into hours whose mean is 1.
+// addShapes cuts a series into hours and scales each to a mean of 1.
 func (f *Fill) addShapes(s taskuse.Series) {
 	for ; len(s) >= shapeLength; s = s[shapeLength:] {
 		hour := s[:shapeLength:shapeLength]
@@ -109,10 +109,10 @@ func (f *Fill) addShapes(s taskuse.Series) {
 	}
 }
 
-// Groups is the number of groups of use, Rows that of their rows, Shapes that of series of an hour.
+// Groups returns the numbers of groups of use, of rows in them, and of hours that show how use changes.
 func (f *Fill) Groups() (groups, rows, shapes int) { return len(f.groups), len(f.rows), len(f.shapes) }
 
-// check refuses a fill that cannot make a workload.
+// check returns an error for a fill without groups.
 func (f *Fill) check() error {
 	if len(f.groups) == 0 {
 		return fmt.Errorf("workload: the fill has no group of %d records of use and requests: %w", minGroup, ErrEmpty)
@@ -120,13 +120,13 @@ func (f *Fill) check() error {
 	return nil
 }
 
-// requestOf is what a log says that a task of the job asks for.
+// requestOf is a task's request according to the log, 0 where it has none.
 func requestOf(j *trace.Job) trace.Amount {
 	return trace.Amount{CPU: j.Demand["cpu"], Memory: j.Demand["memory"]}
 }
 
-// follow is a series whose mean is 1, moved and stretched so that its mean and its maximum are as given. Where that
-// would make it negative it is 0, and the mean then a bit larger.
+// follow transforms a value of a shape, whose mean is 1 and maximum peak, linearly so that the series gets the given
+// mean and maximum. Negative results become 0, which makes the mean a little larger.
 func follow(shape, mean, most, peak float64) float64 {
 	if peak <= 1+1e-9 {
 		return mean

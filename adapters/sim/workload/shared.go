@@ -23,19 +23,19 @@ import (
 // Shared is a workload of shared machines.
 type Shared struct {
 	Workload
-	// Filled is how many jobs of the workload have requests that the log did not tell.
+	// Filled is the number of jobs with a request that is not from the log.
 	Filled int
-	// Capped is how many of them would have used more than a machine has, and were made to use what it has.
+	// Capped is the number of jobs whose use was capped at what a machine has.
 	Capped int
-	// Start is where in the log the segment begins.
+	// Start is the time in the log at which the segment begins.
 	Start time.Duration
-	// Requested is what tasks request over their runtimes, over capacity, the larger of CPU and memory.
+	// Requested is the tasks' requests, weighted by their runtimes, over the capacity: the larger of CPU and memory.
 	Requested float64
-	// Copies is how many copies of the segment there are, the last one in part.
+	// Copies is the number of copies of the segment, including the first. The last may be incomplete.
 	Copies int
 }
 
-// user is a job with what it uses.
+// user is a job and its use.
 type user struct {
 	job     *trace.Job
 	request trace.Amount
@@ -57,14 +57,12 @@ type sharedBuilder struct {
 	target  float64
 }
 
-// BuildShared makes the workload that spec describes from the jobs of a log, in any order, whose tasks use what fill
-// says: each recurring job, by user and name, has a group of use, and each of its jobs a row of it.
+// BuildShared makes the workload that spec describes, from the jobs of a log in any order and the use in fill. Each
+// pair of user and name gets a group of fill, and each job a row of that group.
 //
-// The jobs of a stretch of the log arrive in their order and proportion, in the time that is to be simulated. Where
-// they have less work than the load asks for, further copies of them arrive too, each moved by a time of its own
-// (what is moved beyond the end comes at the beginning) and with rows drawn anew: the work of several such clusters
-// on one. Light jobs are left out. All that is drawn follows from the jobs, the fill and the spec. Errors are as
-// those of [Build].
+// The arrivals of a stretch of the log are scaled to spec.Hours. If the jobs have less work than the load asks for,
+// copies of them are added. Each copy is shifted by a random time, cyclically, and draws its own rows. Light jobs are
+// left out. The result depends on nothing but the jobs, fill and spec. Errors are those of [Build].
 func BuildShared(jobs []trace.Job, fill *Fill, spec *SharedSpec) (*Shared, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -101,15 +99,14 @@ func BuildShared(jobs []trace.Job, fill *Fill, spec *SharedSpec) (*Shared, error
 	return w, nil
 }
 
-// source is a source of randomness for one job or group, which does not depend on the others.
+// source is a random source for one job or group, independent of all others.
 func (b *sharedBuilder) source(kind, name string) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(kind + "\x00" + name)) // it never fails
 	return rand.New(rand.NewPCG(uint64(b.spec.Seed), h.Sum64()))
 }
 
-// draw gives every job of a log that can be in a workload its requests and its row of use. Copies have the same
-// requests, and rows of their own.
+// draw gives each completed job its requests and its row of use. Copies have the same requests and draw other rows.
 func (b *sharedBuilder) draw(jobs []trace.Job, copied int) []user {
 	requests := b.requests(jobs)
 	starts := make([]int, len(b.fill.groups)) // of each group, its first row
@@ -154,7 +151,7 @@ func (b *sharedBuilder) draw(jobs []trace.Job, copied int) []user {
 	return users
 }
 
-// requests are what tasks ask for where the log says it, or else the fill.
+// requests are the requests in the log or, if it has none, in the fill.
 func (b *sharedBuilder) requests(jobs []trace.Job) []trace.Amount {
 	var own Fill
 	own.AddJobs(jobs)
@@ -164,7 +161,7 @@ func (b *sharedBuilder) requests(jobs []trace.Job) []trace.Amount {
 	return b.fill.requests
 }
 
-// use makes the series of a job's tasks. All have the same use, over their own runtimes.
+// use makes the series of a job's tasks: the same series for all, stretched to each task's runtime.
 func (b *sharedBuilder) use(u *user) {
 	row := &b.fill.rows[u.row]
 	mean := trace.Amount{CPU: float64(row.mean.CPU * u.request.CPU),
@@ -205,7 +202,7 @@ func (b *sharedBuilder) use(u *user) {
 	}
 }
 
-// keep is what a job uses by its own record, with memory as drawn where the record has none.
+// keep is the use in a job's own record, capped at a machine. Without memory in the record, it is the drawn mean.
 func (b *sharedBuilder) keep(u *user, own, drawn taskuse.Series) taskuse.Series {
 	_, memory := drawn.Mean()
 	out := slices.Clone(own)
@@ -224,11 +221,11 @@ func (b *sharedBuilder) keep(u *user, own, drawn taskuse.Series) taskuse.Series 
 
 // The reasons of [Shared].Skipped that [Build] does not have.
 const (
-	// SkippedLight is a job that uses too little to count.
+	// SkippedLight counts jobs left out by [SharedSpec].Light.
 	SkippedLight = "light"
-	// SkippedNoUse is a job that uses no CPU at all.
+	// SkippedNoUse counts jobs that use no CPU.
 	SkippedNoUse = "no usage"
-	// SkippedMachine is a job one task of which requests more than a machine has.
+	// SkippedMachine counts jobs whose tasks request more than a machine has.
 	SkippedMachine = "requests more than a machine"
 )
 
@@ -254,10 +251,10 @@ func (b *sharedBuilder) refuse(u *user) string {
 	return ""
 }
 
-// maxCopies bounds the work of building a workload from a log that hardly has any.
+// maxCopies bounds the time to build a workload from a log with hardly any work.
 const maxCopies = 10_000
 
-// segment takes the jobs of a stretch of the log, and of copies of it, until they make the load.
+// segment chooses jobs of a stretch of the log, and of copies of it, up to the load.
 func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err error) {
 	if len(jobs) == 0 {
 		return nil, fmt.Errorf("workload: the trace: %w", ErrEmpty)
@@ -287,7 +284,7 @@ func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err
 				break
 			}
 			u.arrive = (time.Duration(float64(u.job.Submit-w.Start)*pace) + move) % span
-			if begin == end { // the log does not say when jobs came
+			if begin == end { // the log has no arrival times
 				u.arrive = time.Duration(rng.Int64N(int64(span)))
 			}
 			sum += u.cpuTime
@@ -305,7 +302,7 @@ func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err
 	return chosen, nil
 }
 
-// heavy leaves out the jobs that cannot be in the workload, and then the light ones.
+// heavy removes jobs that cannot be in the workload, and then light jobs.
 func (b *sharedBuilder) heavy(users []user) []user {
 	total := 0.0
 	users = slices.DeleteFunc(users, func(u user) bool {
@@ -384,7 +381,7 @@ func (b *sharedBuilder) finish(w *Shared, chosen []user) error {
 	return nil
 }
 
-// requested are the attributes of a job, with the requests that it really has.
+// requested are a job's attributes, with the requests that it has in the workload.
 func requested(u *user) map[string]string {
 	out := map[string]string{}
 	for k, v := range attributes(u.job) {
@@ -395,7 +392,7 @@ func requested(u *user) map[string]string {
 	return out
 }
 
-// history is what completed before the end, on the log's clock.
+// history adds the jobs that completed before end, on the log's clock, as training samples.
 func (b *sharedBuilder) history(w *Shared, users []user, end time.Duration) {
 	for i := range users {
 		u := &users[i]

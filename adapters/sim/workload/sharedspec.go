@@ -12,44 +12,44 @@ import (
 // SharedSpec describes a workload of machines that tasks share, as in DistSched's experiments (Park's thesis of 2019,
 // section 5.4). Start from [DefaultShared].
 type SharedSpec struct {
-	// Nodes in the cluster, at least 1, each with Machine.
+	// Nodes is the number of nodes, at least 1. Machine is the capacity of each, in the log's units.
 	Nodes   int
 	Machine trace.Amount
-	// Fit is the number of machines on which every job must fit by its requests, as where the same jobs run on clusters of
-	// several sizes; 0 is Nodes.
+	// Fit is the number of machines on which each job must fit by its requests; 0 means Nodes. Set it to the smallest size
+	// if the same jobs run on clusters of several sizes.
 	Fit int
-	// Load is the CPU-time that tasks use, at full speed, over the capacity in Hours, the time in which jobs arrive.
+	// Hours is the time in which jobs arrive. Load is the jobs' CPU time over the capacity in that time.
 	Load, Hours float64
-	// Slack is the set a deadline is drawn from: per cent of the job's runtime beyond it. SLOShare is the share of jobs
-	// with a deadline.
+	// Slack has the slacks of deadlines, in percent of the job's runtime. Each is equally likely. SLOShare is the share of
+	// jobs with a deadline.
 	Slack    []float64
 	SLOShare float64
 	// SLOValue and BEValue are as in [Spec].
 	SLOValue, BEValue float64
-	// MaxShare is the largest part of the offered CPU-time that one job may be.
+	// MaxShare is the largest share of the workload's CPU time that a single job may have.
 	MaxShare float64
-	// Light is the share of CPU-time that may be left out with light jobs: the lightest of a stretch of the log that
-	// hold no more than it together. Most jobs of Google's log are so light that they use next to nothing.
+	// Light is the largest share of a stretch's CPU time that is left out with its lightest jobs. Most jobs of Google's
+	// log use almost nothing.
 	Light float64
-	// Stretch is the part of the log, by time, that a segment is. Its arrivals are mapped onto Hours.
+	// Stretch is the share of the log, by time, that a segment covers. Its arrivals are mapped onto Hours.
 	Stretch float64
-	// Segment is which of Segments stretches of the log is taken, from 0. They begin at equal distances, the first after
-	// a fifth of the log and the last where it ends with the log.
+	// Segment chooses one of Segments stretches of the log, from 0. They begin at equal distances. The first begins after
+	// a fifth of the log; the last ends with the log.
 	Segment, Segments int
-	// Seed makes what jobs use, and Assignment which of them get deadlines, and with which slack.
+	// Seed decides what jobs use. Assignment decides which jobs get deadlines, and their slacks.
 	Seed, Assignment int64
-	// NoGroups deals the rows of use that jobs draw out among them at random. What is used in all stays as it is, but
-	// recurring jobs are no more alike than others.
+	// NoGroups shuffles the rows of use among all jobs. Total use stays similar, but recurring jobs are no more alike than
+	// others.
 	NoGroups bool
-	// NoTrain leaves the predictor without history. Train is the history; the log before the segment when empty.
+	// NoTrain leaves the predictor without history. Train is the history; if it is empty, the log before the segment is.
 	NoTrain bool
 	Train   []trace.Job
 }
 
-// DefaultShared is DistSched's set-up: 700 machines, 2 hours, load 0.8, half of the jobs with a slack of 1.2 to 1.8.
-// The log's amounts are shares of the largest machine. A machine here is one of Google's common ones, which have half
-// of its CPU and a quarter of its memory. The public log has little work for 700 of them, most of it in few jobs:
-// hence copies, and without the light jobs that hold a fifth of the work together.
+// DefaultShared is DistSched's set-up: 700 machines, 2 hours, load 0.8, and a slack of 20 to 80 % for half of the jobs.
+// The log's amounts are shares of Google's largest machine. A machine here has half of that CPU and a quarter of that
+// memory, which is one of Google's common kinds. The public log has too little work for 700 machines, and most of it is
+// in few jobs. So its stretches are copied, and light jobs with up to a fifth of the work are left out.
 func DefaultShared() SharedSpec {
 	return SharedSpec{Nodes: 700, Machine: trace.Amount{CPU: 0.5, Memory: 0.25}, Load: 0.8, Hours: 2,
 		Slack: []float64{20, 40, 60, 80}, SLOShare: 0.5, SLOValue: 100, BEValue: 5, MaxShare: 0.1, Light: 0.2,
@@ -94,7 +94,7 @@ func (s *SharedSpec) Validate() error {
 	return nil
 }
 
-// Machines are n machines of the workload's spec, m0000 and up, that tasks share.
+// Machines returns n nodes with the capacity of s.Machine, named m0000 and up.
 func (s *SharedSpec) Machines(n int) []sched.Node {
 	nodes := make([]sched.Node, max(n, 0))
 	capacity := sched.Resources{usage.CPU: s.Machine.CPU, usage.Memory: s.Machine.Memory}
