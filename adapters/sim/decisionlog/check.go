@@ -44,15 +44,20 @@ type Report struct {
 	Jobs []Job
 }
 
-// Check reads a log and verifies it: times never fall; each job is submitted once, starts only while it
-// waits and after the jobs that it waits for have finished, finishes and is preempted only while it runs, and ends in
-// finish or drop; gangs start whole, on known nodes that the job may use, none of which ever holds more than it offers;
-// runs last exactly the runtime, times the slow-down off preferred nodes; what nodes offer agrees with itself; and
-// there were as many cycles as the events tell of. On shared nodes every task is done once, in its gang or in a part of
-// it, in no less than its runtime; tasks end where they run; nodes without tasks are used for nothing, and no node for
-// more CPU than it has or more memory than its tasks are left with. There, cycles are not counted. It stops at the
-// first fault, a [*LineError]. Every figure of the report is derived from the events alone, but for the cycles' and the
-// solver's, which only the end line has.
+// Check reads a log and verifies that
+//   - times do not decrease;
+//   - each job is submitted once, starts only while it waits and after the jobs in its "after" have finished, finishes
+//     and is preempted only while it runs, and ends with a finish or a drop;
+//   - gangs start whole, on known nodes that the job may use, and no node ever holds more than it offers;
+//   - runs take exactly the job's runtime, multiplied by the slow-down off preferred nodes;
+//   - the nodes' capacities are consistent, and the number of cycles agrees with the events.
+//
+// For shared nodes it verifies that every task is completed once, in its gang or in a part, in no less than its runtime
+// and where it runs; that nodes without tasks are unused; and that no node exceeds its CPU or the memory that its tasks
+// may use. Cycles are not counted there.
+//
+// Check stops at the first fault, which is a [*LineError]. It derives all metrics of the report from the events, except
+// those of cycles and of the solver, which it takes from the end line.
 func Check(r io.Reader, opts *Options) (*Report, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -80,7 +85,7 @@ const (
 	gone
 )
 
-// life is a job and what only the check needs of it.
+// life is a job with the state that the check needs.
 type life struct {
 	Job
 	stage     int
@@ -90,17 +95,17 @@ type life struct {
 	demand    map[string]float64
 	required  []Term
 	preferred []Term
-	// keeps tells that preemptions cost it no work; behind is the work, at full speed, that it has done in the runs so
-	// far, and kept how long these took.
+	// keeps tells that preemptions cost it no work. behind is the work done in earlier runs, at full speed, and kept is
+	// how long those runs took.
 	keeps        bool
 	behind, kept time.Duration
-	// Of a job on shared nodes: how long its tasks ran in all, and how long those did that were lost; and the tasks that
+	// For a job on shared nodes: the total time of its tasks, the part of it that was lost, and the number of tasks that
 	// are not complete.
 	held, lostTasks time.Duration
 	open            int
 }
 
-// machine is a node and what it holds.
+// machine is a node and what its tasks hold.
 type machine struct {
 	capacity, held map[string]float64
 	labels         map[string]string
@@ -206,7 +211,7 @@ func newMachine(n *Node) (*machine, error) {
 	return m, nil
 }
 
-// end checks what the last line says of the cycles.
+// end checks the last line's statements about cycles.
 func (c *checker) end(e *Event) error {
 	c.trailer = e.Trailer
 	stops := 0
@@ -255,7 +260,7 @@ func (c *checker) submit(e *Event) error {
 	return nil
 }
 
-// event is a start, finish, preemption or drop.
+// event checks a start, finish, preemption or drop.
 func (c *checker) event(e *Event) error {
 	j := c.byID[e.Job]
 	switch {
@@ -327,7 +332,7 @@ func (c *checker) start(j *life, e *Event) error {
 	return nil
 }
 
-// stop is a finish or a preemption.
+// stop checks a finish or a preemption.
 func (c *checker) stop(j *life, e *Event) error {
 	ran, full := e.Time-j.Start, j.runtime-j.behind
 	if j.Slowed {
@@ -365,7 +370,7 @@ func (c *checker) stop(j *life, e *Event) error {
 	return nil
 }
 
-// tolerance is the part of a capacity that sums of fractions may exceed it by.
+// tolerance is the share of a capacity by which rounded sums may exceed it.
 const tolerance = 1e-6
 
 func (m *machine) hold(demand map[string]float64, n Node) error {

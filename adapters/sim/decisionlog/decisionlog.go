@@ -1,9 +1,8 @@
-// Package decisionlog reads, checks and re-derives the decision logs that
-// simulations write. It shares no code with the simulator, so that what it confirms is
-// confirmed by another hand.
+// Package decisionlog reads and checks the decision logs that simulations write, and derives a run's metrics from them.
+// It shares no code with the simulator, so its checks are independent.
 //
-// A log is one JSON object a line, in order of time; gzip is read as it is.
-// Times are decimal seconds, exact to the nanosecond, since the start of the simulation:
+// A log has a JSON object per line, in order of time. It may be compressed with gzip. Times are decimal seconds since
+// the start of the simulation, exact to the nanosecond:
 //
 //	{"t":0,"event":"cluster","schema":1,"policy":"fifo","seed":1,"cycle":10,"span":7200,"tasks_per_node":1,
 //	   "nodes":[{"node":"n0000","tasks":1,"capacity":{"node":1},"labels":{"rack":"r00"}}]}
@@ -15,25 +14,24 @@
 //	{"t":50,"event":"finish","job":"j1","class":"slo","tasks":2,"deadline":90}
 //	{"t":50,"event":"end","cycles":5,"solver":{"engine":"native","gap_mean":0,"gap_p99":0,"stops":{"optimal":5}}}
 //
-// On nodes that tasks share the cluster's line has "shared":true, and a submission how long each of its tasks takes at
-// full speed ("task_runtimes"). The tasks of a gang start in the order of its nodes and are numbered so, from 0. They
-// end one by one, the last one with the job's finish. A task that is evicted or preempted while others of its gang go
-// on waits as a part, which is a job of its own from then on, without a submission; without "part" the whole gang
-// waits. Once a cycle there is what each node is used for, in the order of the cluster's line:
+// If tasks share nodes, the cluster's line has "shared":true, and a submission has "task_runtimes": how long each task
+// takes at full speed. The tasks of a gang are numbered from 0, in the order of the nodes in its start. They end one by
+// one, and the finish event is the end of the last. If tasks are evicted or preempted while others of their gang go on,
+// they wait as a part. The part is a job of its own from then on, without a submission. Without "part" the whole gang
+// waits. Once a cycle there is a line with the use of each node, in the order of the cluster's line:
 //
 //	{"t":60,"event":"task","job":"j1",…,"node":"m0000","index":2}
 //	{"t":61.5,"event":"evict","job":"j1",…,"node":"m0001","index":0,"part":"j1#1"}
 //	{"t":75,"event":"preempt","job":"j1",…,"nodes":[{"node":"m0001","tasks":1}],"indices":[1],"part":"j1#2"}
 //	{"t":75,"event":"usage","cpu":[0.25,0],"memory":[0.1,0]}
 //
-// The cluster's line comes first and the end's last. A job's events are
-// submit, start, finish, preempt, task, evict and drop; deadline is absolute and 0 for best-effort jobs ("be").
-// After names the jobs that must have finished before the job starts. Jobs with the same "of" are stages of one, which
-// counts once in numbers of jobs and in latencies.
-// tasks_per_node turns task-hours into machine-hours. Absent fields mean: slowdown 1, no checkpoint, demand {"node":1},
-// required and preferred every node. A SET is a list of {"key":k,"values":[v,...]}, all of which
-// hold: the label k has one of the values, or, with "has":true, any.
-// Unknown fields and events are passed over; a field that comes twice is refused.
+// The cluster's line comes first and the end's line last. A job's events are submit, start, finish, preempt, task,
+// evict and drop. The deadline is absolute, and 0 for best-effort jobs ("be"). "after" names the jobs that must have
+// finished before the job starts. Jobs with the same "of" are stages of one job, which counts once in numbers of jobs
+// and in latencies. tasks_per_node converts task-hours to machine-hours. Absent fields mean: slowdown 1, no checkpoint,
+// demand {"node":1}, required and preferred every node. A SET is a list of {"key":k,"values":[v,...]}, all of which
+// must hold: the label k has one of the values or, with "has":true, any value. Unknown fields and events are ignored. A
+// duplicate field is an error.
 package decisionlog
 
 import (
@@ -41,7 +39,7 @@ import (
 	"time"
 )
 
-// Kinds of event, as they stand in a log.
+// The kinds of events, as they are written in a log.
 const (
 	Cluster = "cluster"
 	Submit  = "submit"
@@ -62,8 +60,7 @@ const (
 	BestEffort = "be"
 )
 
-// What reading and checking refuse; every error is a [*LineError] around one of these
-// or around what the reader failed with.
+// Errors of reading and checking. Each error is a [*LineError] that wraps one of these or the reader's error.
 var (
 	// ErrSyntax is a line that is not an event.
 	ErrSyntax = errors.New("not a decision-log event")
@@ -91,46 +88,46 @@ type Event struct {
 	Line int
 	// Time is since the start of the simulation.
 	Time time.Duration
-	// Kind is one of the constants, or another word in a newer log.
+	// Kind is one of the constants. A newer log may have others.
 	Kind string
 	// Job, Class, Tasks and Deadline are those of the event's job; Deadline is absolute, 0 for none.
 	Job      string
 	Class    string
 	Tasks    int
 	Deadline time.Duration
-	// Nodes is where a start puts the tasks, or in the cluster's line the cluster.
+	// Nodes is where a start puts the tasks. In the cluster's line it is the cluster.
 	Nodes []Node
 	// Slowed tells that the start is off the preferred nodes.
 	Slowed bool
-	// Why is the reason given, free text.
+	// Why is the reason, as free text.
 	Why string
-	// Runtime, Slowdown, Checkpoint, Demand, Required and Preferred are of submissions.
+	// Runtime, Slowdown, Checkpoint, Demand, Required and Preferred are set for submissions.
 	Runtime  time.Duration
 	Slowdown float64
-	// Checkpoint tells that what a run has done until it is preempted is not done again.
+	// Checkpoint tells that a preempted run keeps its work.
 	Checkpoint bool
-	// After are the jobs that must have finished before the job may start, Of the whole job that it is a stage of. They
-	// are of submissions.
+	// After are the jobs that must have finished before the job may start. Of is the whole job that it is a stage of.
+	// They are set for submissions.
 	After     []string
 	Of        string
 	Demand    map[string]float64
 	Required  []Term
 	Preferred []Term
-	// TaskRuntimes are, of submissions to shared nodes, how long each task takes at full speed.
+	// TaskRuntimes is how long each task takes at full speed. It is set for submissions to shared nodes.
 	TaskRuntimes []time.Duration
-	// Node, Index and Part are of the end of a task on a shared node; Indices are the tasks of a preemption, instead.
+	// Node, Index and Part are set for the end of a task on a shared node. A preemption has Indices instead of Index.
 	Node    string
 	Index   int
 	Indices []int
 	Part    string
-	// CPU and Memory are what shared nodes are used for.
+	// CPU and Memory are the use of each shared node.
 	CPU, Memory []float64
-	// Header is of the cluster's line, Trailer of the end's; nil elsewhere.
+	// Header is set for the cluster's line, Trailer for the end's line; else they are nil.
 	Header  *Header
 	Trailer *Trailer
 }
 
-// Node is a node of the cluster, or tasks on one.
+// Node is a node of the cluster, or tasks on a node.
 type Node struct {
 	Node     string             `json:"node"`
 	Tasks    int                `json:"tasks"`
@@ -145,7 +142,7 @@ type Term struct {
 	Has    bool     `json:"has"`
 }
 
-// Header is what the first line says of the run.
+// Header describes the run. It is in the first line.
 type Header struct {
 	Policy       string
 	Seed         int64
@@ -155,7 +152,7 @@ type Header struct {
 	Shared bool
 }
 
-// Trailer is what the last line says of the cycles.
+// Trailer describes the cycles. It is in the last line.
 type Trailer struct {
 	Cycles int
 	Solver Solver
@@ -164,7 +161,7 @@ type Trailer struct {
 // Solver sums up the solves of a run.
 type Solver struct {
 	Engine string `json:"engine"`
-	// GapMean and GapP99 are nil where no bound was proven.
+	// GapMean and GapP99 are nil if no bound was proven.
 	GapMean *float64       `json:"gap_mean"`
 	GapP99  *float64       `json:"gap_p99"`
 	Stops   map[string]int `json:"stops"`

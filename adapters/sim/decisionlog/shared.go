@@ -9,13 +9,13 @@ import (
 
 // shared checks a log of nodes that tasks share.
 type shared struct {
-	nodes  []Node // of the cluster
+	nodes  []Node // the cluster's
 	tasks  map[string]int
 	pieces map[string]*piece
 	order  []*piece
 }
 
-// piece is a job, or a part of one.
+// piece is a job or a part.
 type piece struct {
 	id       string
 	of       *life
@@ -31,10 +31,10 @@ func newShared(nodes []Node) *shared {
 	return &shared{nodes: nodes, tasks: map[string]int{}, pieces: map[string]*piece{}}
 }
 
-// slack is by how much a task may end sooner than its runtime says: speeds are rounded.
+// slack is how much earlier than its runtime a task may end, because speeds are rounded.
 const slack = time.Microsecond
 
-// evictAt is the share of its memory that a node leaves its tasks.
+// evictAt is the share of a node's memory that its tasks may use.
 const evictAt = 0.95
 
 func (s *shared) line(c *checker, e *Event) error {
@@ -117,7 +117,7 @@ func (s *shared) start(c *checker, p *piece, e *Event) error {
 	return nil
 }
 
-// off takes a task off its node.
+// off removes a task from its node and returns how long it ran.
 func (s *shared) off(c *checker, p *piece, k int, at time.Duration) (ran time.Duration) {
 	ran = at - p.since
 	s.tasks[p.on[k]]--
@@ -129,7 +129,7 @@ func (s *shared) off(c *checker, p *piece, k int, at time.Duration) (ran time.Du
 	return ran
 }
 
-// done is a task that is complete.
+// done checks the completion of a task.
 func (s *shared) done(c *checker, p *piece, e *Event) error {
 	k := e.Index
 	if e.Kind == Finish {
@@ -153,7 +153,7 @@ func (s *shared) done(c *checker, p *piece, e *Event) error {
 	return nil
 }
 
-// lose is an eviction or a preemption.
+// lose checks an eviction or a preemption.
 func (s *shared) lose(c *checker, p *piece, e *Event) error {
 	j, lost := p.of, e.Indices
 	switch {
@@ -196,7 +196,7 @@ func (s *shared) lose(c *checker, p *piece, e *Event) error {
 	return nil
 }
 
-// wholeOf is the id of the job that a piece is of.
+// wholeOf is the ID of the job that a piece belongs to.
 func wholeOf(p *piece) string { return p.of.ID }
 
 func (s *shared) drop(c *checker, p *piece, e *Event) error {
@@ -209,7 +209,7 @@ func (s *shared) drop(c *checker, p *piece, e *Event) error {
 	return nil
 }
 
-// usage checks what the nodes are used for.
+// usage checks the use of the nodes.
 func (s *shared) usage(e *Event) error {
 	if len(e.CPU) != len(s.nodes) || len(e.Memory) != len(s.nodes) {
 		return fmt.Errorf("%w: usage of %d and %d nodes, want %d", ErrMismatch, len(e.CPU), len(e.Memory), len(s.nodes))
