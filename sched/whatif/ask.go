@@ -23,7 +23,7 @@ func Fresh(policy func() (sched.Policy, error)) Planner {
 
 // Answer says how changes of a snapshot change its plan.
 type Answer struct {
-	// Snapshot is the changed one. Before and After are the plans of both.
+	// Snapshot is the changed snapshot. Before is the plan of the original, After that of the changed one.
 	Snapshot      *sched.Snapshot
 	Before, After *sched.Plan
 	// StartsNow are the jobs that start after the change, in the order of the plan. Gained are those among them that did
