@@ -107,7 +107,7 @@ func (p *profile) give(shares []share, demand []float64, start, length int64) {
 	}
 }
 
-// room is how many tasks fit on a unit from a start on for a length of time.
+// room is the number of tasks that fit on a unit from a start for a length of time.
 func (p *profile) room(unit int, demand []float64, start, length int64) int {
 	s := &p.units[unit]
 	i, found := slices.BinarySearch(s.at, start)
@@ -121,7 +121,7 @@ func (p *profile) room(unit int, demand []float64, start, length int64) int {
 	return fit
 }
 
-// holds tells whether there is room for shares.
+// holds reports whether there is room for the shares.
 func (p *profile) holds(shares []share, demand []float64, start, length int64) bool {
 	for _, s := range shares {
 		if p.room(s.unit, demand, start, length) < s.tasks {

@@ -76,7 +76,7 @@ func (t *turn) startNow(p *sched.Pending, w *want) bool {
 	return false
 }
 
-// start puts a gang on nodes of the units that it has shares of.
+// start places a gang on nodes of the units that its shares name.
 func (t *turn) start(j *sched.Job, at *where, shares []share) {
 	var nodes []sched.NodeTasks
 	for _, s := range shares {

@@ -11,25 +11,25 @@ import (
 	"github.com/hedgesched/hedge/sched/place"
 )
 
-// errHorizon ends a run.
+// errHorizon ends a run at the horizon.
 var errHorizon = errors.New("forward: the horizon is reached")
 
-// translator stands between the simulator and the policy. In the simulator all jobs come at time 0 and none runs yet;
-// the policy sees them as the snapshot has them. In the first cycle the translator starts those that run already.
+// translator stands between the simulator and the policy. In the simulator no job runs at time 0; the policy sees the
+// jobs as the snapshot has them. In the first cycle the translator starts those that run already.
 type translator struct {
 	*world
 	policy  sched.Policy
 	horizon time.Duration
 	future  *future
 	began   time.Time    // of the simulation
-	again   map[int]bool // running jobs that were preempted and begin anew
+	again   map[int]bool // running jobs that were preempted and begin anew, by index
 	ran     bool         // the first cycle is over
 }
 
 // Name is the policy's.
 func (t *translator) Name() string { return t.policy.Name() }
 
-// Plan shows the policy a snapshot in its own terms, and translates its plan back.
+// Plan shows the policy the snapshot in its own terms, and translates the plan back.
 func (t *translator) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	first := !t.ran
 	if t.ran = true; first {
