@@ -12,7 +12,8 @@
 // [Starts] gives the same plan as an estimate of when each pending job starts, as Slurm's squeue --start does.
 //
 // An [Estimate] chooses the runtime to plan with: the time that the user asked for, the forecast's point, or a quantile
-// of the forecast. If forecasts are right, a job overruns its q-quantile, and may delay reservations, with probability 1-q.
+// of the forecast. If forecasts are right, a job overruns its q-quantile, and may delay reservations, with probability
+// 1-q.
 //
 // A job starts on its preferred nodes if it can start there as early as anywhere else. If cycles come at regular
 // intervals, reservations start at cycles. The policies never preempt. They use no randomness and no clock but the
