@@ -13,14 +13,16 @@
 //
 // # What survives what
 //
-//   - A dispatch may end at any moment. Started again with its folder, it goes on where it was. The folder has a journal
-//     for each part of the dispatch. Every input of the part is on the disk before any output that it caused leaves the
-//     dispatch. A part is a deterministic function of its inputs, so replaying the journal restores it, down to its random
-//     numbers. Messages that were not acknowledged are sent again; messages that were received are not taken twice.
+//   - A dispatch may end at any moment. Started again with its folder, it goes on where it was. The folder has a
+//     journal for each part of the dispatch. Every input of the part is on the disk before any output that it caused
+//     leaves the dispatch. A part is a deterministic function of its inputs, so replaying the journal restores it,
+//     down to its random numbers. Messages that were not acknowledged are sent again; messages that were received are
+//     not taken twice.
 //   - While a dispatch is away, tasks go on, and so does everything else that does not need the dispatch.
-//   - When an agent ends, its tasks end. Its workers begin another life, without state. If the agent comes back under the
-//     same name, it gets the same workers. If it does not come back within [DispatchConfig].LostAfter, other agents get
-//     them, so an agent may have more workers than it asked for. A new agent takes such surplus workers over.
+//   - When an agent ends, its tasks end. Its workers begin another life, without state. If the agent comes back under
+//     the same name, it gets the same workers. If it does not come back within [DispatchConfig].LostAfter, other
+//     agents get them, so an agent may have more workers than it asked for. A new agent takes such surplus workers
+//     over.
 //   - So a task may run more than once. It may even run in two places at a time, while an agent works but cannot be
 //     reached. A task should publish its result by one step that is harmless the second time, such as a link to a name
 //     made from the job's name and the task's index.
@@ -29,7 +31,7 @@
 //
 // A journal grows with every message, by some 100 bytes, and is never shortened. To shorten journals, stop the fleet
 // when it has nothing to do, empty all folders, and start all dispatches anew; agents notice and begin anew. If only
-// some folders are emptied, the fleet refuses those dispatches.
+// some folders are emptied, dispatches refuse one another.
 //
 // Parts on different machines compare times, so clocks should agree to within the system's intervals. A process with a
 // certificate of the fleet's authorities is trusted: whether it is an agent or a dispatch is what it says.

@@ -5,9 +5,9 @@
 //   - [NewEasy] reserves for the first job that has to wait (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995).
 //   - [NewConservative] reserves for every job when it arrives (Mu'alem and Feitelson, "Utilization, predictability,
 //     workloads, and user runtime estimates in scheduling the IBM SP2 with backfilling", TPDS 2001). When a job ends
-//     before its estimate, the reservations are moved forward one by one, in order of submission. A reservation is moved
-//     back only for want of room: because a job overruns its estimate, or because nodes are lost. So no job starts later
-//     than its first reservation if no job overruns and no node is lost.
+//     before its estimate, the reservations are moved forward one by one, in order of submission. A reservation is
+//     moved back only for want of room: because a job overruns its estimate, or because nodes are lost. So no job
+//     starts later than its first reservation if no job overruns and no node is lost.
 //
 // [Starts] gives the same plan as an estimate of when each pending job starts, as Slurm's squeue --start does.
 //
