@@ -112,7 +112,8 @@ its effect in one step that is harmless the second time.`,
 	fs.IntVar(&j.Tasks, "tasks", 1, "number of tasks; each runs the command")
 	fs.DurationVar(&j.Estimate, "estimate", 0, "estimated runtime of a task, for systems that use it")
 	fs.BoolVar(&j.Long, "long", false, "the job is in the class of long jobs")
-	fs.StringVar(&j.After, "after", "", "name of an earlier `job`, whose next phase this job is: it starts when that is done")
+	fs.StringVar(&j.After, "after", "",
+		"name of an earlier `job`, whose next phase this job is: it starts when that is done")
 	fs.BoolVar(&wait, "wait", false, "end only when the job is done")
 	return cmd
 }
