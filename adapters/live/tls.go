@@ -17,7 +17,8 @@ import (
 // DefaultMaxMessage is the default limit of a frame sent or received, in bytes.
 const DefaultMaxMessage = 4 << 20
 
-// The times of connections: a peer that is silent for checkAfter is asked, and is gone if it does not answer.
+// The times of connections: after checkAfter without a frame a peer is asked for an answer, and after answerAfter
+// without one the connection is closed. dialFor limits how long connecting may take.
 const (
 	checkAfter  = 10 * time.Second
 	answerAfter = 5 * time.Second

@@ -26,7 +26,7 @@ type Holders struct {
 // holder is a job that holds some of the resources of its nodes.
 type holder struct {
 	job    *sched.Job
-	run    *sched.Running // nil if it starts with the plan
+	run    *sched.Running // nil if the plan starts it
 	nodes  []sched.NodeTasks
 	demand []float64
 	on     []int32

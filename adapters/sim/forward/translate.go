@@ -21,7 +21,7 @@ type translator struct {
 	policy  sched.Policy
 	horizon time.Duration
 	future  *future
-	began   time.Time    // of the simulation
+	began   time.Time    // time 0 of the simulation
 	again   map[int]bool // running jobs that were preempted and begin anew, by index
 	ran     bool         // the first cycle is over
 }
@@ -55,7 +55,7 @@ func (t *translator) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, 
 	return t.back(s, plan, passed, first), nil
 }
 
-// end notes that a job of the simulator is done.
+// end notes the end of a job of the simulator, unless it is past the horizon.
 func (t *translator) end(id string, at float64) {
 	late := t.horizon > 0 && at > t.horizon.Seconds()
 	if i, ok := t.at[strings.TrimSuffix(id, again)]; ok && !late {
@@ -63,7 +63,7 @@ func (t *translator) end(id string, at float64) {
 	}
 }
 
-// find is the job that one of the simulator stands for, and whether the policy sees it now.
+// find returns the index of the job that a job of the simulator stands for, and whether the policy sees it now.
 func (t *translator) find(id string) (i int, seen bool) {
 	if i, ok := t.at[id]; ok {
 		return i, !t.again[i] || t.jobs[i].Checkpoint
@@ -72,7 +72,7 @@ func (t *translator) find(id string) (i int, seen bool) {
 	return i, t.again[i]
 }
 
-// show is the snapshot for the policy.
+// show translates a snapshot for the policy.
 func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *sched.Snapshot {
 	real := func(at time.Time) time.Time { return t.snap.Now.Add(at.Sub(t.began)) }
 	out := &sched.Snapshot{Now: t.snap.Now.Add(passed), Cycle: t.snap.Cycle, Nodes: s.Nodes, Free: s.Free}
@@ -120,8 +120,8 @@ func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *
 	return out
 }
 
-// back is the plan in the simulator's terms. In the first cycle jobs that run already start, unless the policy
-// preempts them.
+// back translates a plan for the simulator. In the first cycle it also starts the jobs that run in the snapshot, unless
+// the policy preempts them.
 func (t *translator) back(s *sched.Snapshot, plan *sched.Plan, passed time.Duration, first bool) *sched.Plan {
 	out := *plan
 	out.Decisions = nil
@@ -139,7 +139,7 @@ func (t *translator) back(s *sched.Snapshot, plan *sched.Plan, passed time.Durat
 				t.again[i] = true
 			}
 			if first {
-				continue // it does not start at all
+				continue // the simulator has not started it, so it just does not
 			}
 		}
 		d.Job = name
