@@ -119,8 +119,8 @@ func gpuTasks(t *table, column int, job *Job) (skip string, err error) {
 	return "", nil
 }
 
-// helios reads job_id,arrival_s,runtime_s,gpus, as made of SenseTime's Helios traces (Hu et al., SC 2021). The trace has
-// no users. A job has a task for each of its GPUs.
+// helios reads job_id,arrival_s,runtime_s,gpus, as made of SenseTime's Helios traces (Hu et al., SC 2021). There are no
+// users. A job has a task for each of its GPUs.
 type helios struct {
 	table
 	ids                        idSet

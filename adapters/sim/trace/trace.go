@@ -117,9 +117,9 @@ type Job struct {
 	Of    string
 }
 
-// Step is what a completion is worth up to a time since the job's own submission. Of several steps the first whose By is
-// not over counts, and after the last a completion is worth nothing. Times rise from step to step, and values, which are
-// above 0 and at most 1e12, do not.
+// Step is what a completion is worth up to a time since the job's own submission. Of several steps the first whose By
+// is not over counts. After the last a completion is worth nothing. Times rise from step to step. Values are above 0
+// and at most 1e12, and do not rise.
 type Step struct {
 	By    time.Duration
 	Value float64

@@ -132,8 +132,8 @@ func (b *builder) simJob(d *draft) (sim.Job, error) {
 	return j, nil
 }
 
-// stepped is the utility of a job whose log says what a completion is worth by when. The most that any job of the log is
-// worth becomes SLOValue.
+// stepped is the utility of a job whose log says what a completion is worth by when. The most that any job of the log
+// is worth becomes SLOValue.
 func (b *builder) stepped(steps []trace.Step) (*utility.Curve, error) {
 	if b.most == 0 {
 		for i := range b.jobs {
