@@ -83,7 +83,9 @@ func TestHelios(t *testing.T) {
 
 func FuzzChronus(f *testing.F) { fuzz(f, trace.Chronus, chronusHead+chronusRows) }
 
-func FuzzHelios(f *testing.F) { fuzz(f, trace.Helios, "job_id,arrival_s,runtime_s,gpus\n363167,0,172800,32\n") }
+func FuzzHelios(f *testing.F) {
+	fuzz(f, trace.Helios, "job_id,arrival_s,runtime_s,gpus\n363167,0,172800,32\n")
+}
 
 // TestStepsAreCarried: hedge's JSONL has what a completion is worth by when.
 func TestStepsAreCarried(t *testing.T) {
