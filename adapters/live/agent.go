@@ -15,21 +15,21 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// AgentConfig is what an agent is told.
+// AgentConfig configures an agent.
 type AgentConfig struct {
-	// System is new, Fleet the list of all dispatches.
+	// System must be new. Fleet lists all dispatches.
 	System *System
 	Fleet  Fleet
-	// Name is the agent's own, such as its machine's: one that comes back under its name gets its workers again. No other
-	// agent may have it.
+	// Name is unique among the agents, for instance the machine's name. An agent that comes back under its name gets its
+	// workers again.
 	Name string
-	// Workers is how many it asks for; 0 is one.
+	// Workers is the number of workers that the agent asks for; 0 means 1.
 	Workers int
-	// Executor runs the tasks. Attempts is how often a command is started before it has failed for good, which counts
-	// as an end; 0 is once.
+	// Executor runs the tasks. Attempts is how often a command is started before the task has failed for good, which ends
+	// the task; 0 means once.
 	Executor Executor
 	Attempts int
-	// TLS, MaxMessage, Resend, Clock and Log are as in a [DispatchConfig].
+	// TLS, MaxMessage, Resend, Clock and Log are as in [DispatchConfig].
 	TLS        *tls.Config
 	MaxMessage int
 	Resend     time.Duration
@@ -37,19 +37,19 @@ type AgentConfig struct {
 	Log        *slog.Logger
 }
 
-// worker is a process with workers.
+// worker is a process that runs workers.
 type worker struct {
 	AgentConfig
 	*host
 	ctx context.Context
 
-	mu   sync.Mutex // of what is below, and of begin and end of parts
+	mu   sync.Mutex // guards the fields below, and the beginning and ending of parts
 	era  int64
-	jobs map[int32]*pb.Job // whose commands are known
+	jobs map[int32]*pb.Job // jobs fetched so far
 }
 
-// RunAgent runs workers until the context is done, and kills their tasks. Errors are an [ErrConfig], an [ErrFleet] if
-// the dispatches run another system, and an [ErrSystem].
+// RunAgent runs workers until ctx is done, and then kills their tasks. Errors wrap [ErrConfig], [ErrSystem], or, if the
+// dispatches run another system, [ErrFleet].
 func RunAgent(ctx context.Context, c AgentConfig) error {
 	if err := c.check(); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (c *AgentConfig) check() error {
 	return nil
 }
 
-// job is a job by its number; it is asked for once.
+// job returns a job by its number, fetched once.
 func (w *worker) job(ctx context.Context, conn *grpc.ClientConn, id int32) (*pb.Job, error) {
 	w.mu.Lock()
 	j := w.jobs[id]
@@ -134,7 +134,7 @@ func (w *worker) job(ctx context.Context, conn *grpc.ClientConn, id int32) (*pb.
 	return j, nil
 }
 
-// mostKnown bounds the commands that an agent remembers.
+// mostKnown limits the jobs that an agent remembers.
 const mostKnown = 10_000
 
 func (w *worker) hello() *pb.Hello {
@@ -144,7 +144,7 @@ func (w *worker) hello() *pb.Hello {
 		Holds: w.holds()}
 }
 
-// holds are the workers that are here.
+// holds are the workers that run here.
 func (w *worker) holds() []*pb.Life {
 	w.host.mu.RLock()
 	defer w.host.mu.RUnlock()
@@ -157,7 +157,7 @@ func (w *worker) holds() []*pb.Life {
 	return list
 }
 
-// joined tells a dispatch which workers are here, before anything else; follow tells all when others are.
+// joined first tells the dispatch which workers run here; follow tells all dispatches when that changes.
 func (w *worker) joined(place int, s *stream) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -169,7 +169,7 @@ func (w *worker) holding() *pb.Frame {
 	return &pb.Frame{Of: &pb.Frame_Holding{Holding: &pb.Holding{Holds: w.holds(), Era: w.era}}}
 }
 
-// told takes a frame of the dispatch at a place. The registrar's directory says which workers shall be here.
+// told takes a frame from the dispatch at a place. The registrar's directory says which workers are to run here.
 func (w *worker) told(place int, f *pb.Frame) error {
 	dir := f.GetDirectory()
 	switch {
@@ -181,7 +181,7 @@ func (w *worker) told(place int, f *pb.Frame) error {
 	return nil
 }
 
-// follow ends and begins workers so that those are here that shall be, and tells the dispatches.
+// follow ends and begins workers as the directory says, and tells the dispatches.
 func (w *worker) follow(dir *pb.Directory) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -220,7 +220,7 @@ func (w *worker) follow(dir *pb.Directory) {
 	w.toParts(item{resend: true, all: true})
 }
 
-// outdated tells whether a directory is older than one that was followed: lives do not fall.
+// outdated reports whether a directory is older than the one followed last: lives never decrease.
 func (w *worker) outdated(lives []uint32) bool {
 	w.host.mu.RLock()
 	defer w.host.mu.RUnlock()
@@ -232,7 +232,8 @@ func (w *worker) outdated(lives []uint32) bool {
 	return false
 }
 
-// begin begins a worker's life, in another fleet than before or not. The state of an earlier life may still be here.
+// begin begins a worker's life; anew means that the fleet was begun anew. The system may still have the state of an
+// earlier life, so any life but the first restarts the part.
 func (w *worker) begin(at agent.Addr, life uint32, anew bool) {
 	p := newPart(w.host, at, life, systemPart{w.host.system, at})
 	w.host.mu.RLock()
@@ -269,7 +270,7 @@ func (w *worker) endAll() {
 	}
 }
 
-// leave tells the registrar that this agent ends, if that can be reached.
+// leave tells the registrar, if it can be reached, that this agent ends.
 func (w *worker) leave(conn *grpc.ClientConn) {
 	ctx, cancel := context.WithTimeout(context.Background(), dialFor)
 	defer cancel()

@@ -13,36 +13,38 @@ import (
 	"github.com/hedgesched/hedge/adapters/live/internal/pb"
 )
 
-// Job is a job to be run.
+// Job is a job to be submitted.
 type Job struct {
-	// Name is unique among all jobs of the fleet.
+	// Name is unique among all jobs of the fleet. It must not be empty.
 	Name string
-	// Tasks is 1 or more; each runs Command, with its index in HEDGE_TASK if the executor is of package process.
+	// Tasks is the number of tasks, at least 1. Each runs Command. Package process puts the task's index into HEDGE_TASK.
 	Tasks int
-	// Estimate is of one task, as far as the system goes by it; Long is the job's class.
+	// Estimate is the estimated runtime of one task, at least 0, for systems that use it. Long is the job's class.
 	Estimate time.Duration
 	Long     bool
-	// After is the name of the job whose next phase this is, submitted before: it starts when that is done.
+	// After is the name of a job submitted before, whose next phase this job is: it starts when that job is done.
 	After   string
 	Command Command
 }
 
-// Status is how far a job is. Times are zero where it has not come to that.
+// Status is the progress of a job. A time is zero if the event has not happened.
 type Status struct {
 	Done bool
-	// Submitted is when it was handed to the system: for a next phase, when the one before was done.
+	// Submitted is when the job was handed to the system. For a job with After, that is when the earlier job was done.
+	// Ended is when the job was done.
 	Submitted, Ended time.Time
-	// Failed counts the tasks whose command failed for good.
+	// Failed is the number of tasks whose command has failed for good.
 	Failed int
 }
 
-// Client hands jobs in. It is safe for concurrent use.
+// Client submits jobs and asks about them. It is safe for concurrent use.
 type Client struct {
 	conn *grpc.ClientConn
 	rpc  pb.FleetClient
 }
 
-// Dial makes a client of the registrar, which need not be there yet: calls wait for it as long as their context allows.
+// Dial returns a client of the registrar at this address, HOST:PORT. The registrar need not run yet: calls wait for it
+// until their context is done. A nil configuration means no TLS. Errors wrap [ErrConfig].
 func Dial(address string, secure *tls.Config) (*Client, error) {
 	conn, err := grpc.NewClient(address, dialOptions(secure, DefaultMaxMessage)...)
 	if err != nil {
@@ -51,11 +53,12 @@ func Dial(address string, secure *tls.Config) (*Client, error) {
 	return &Client{conn, pb.NewFleetClient(conn)}, nil
 }
 
-// Close ends the client.
+// Close closes the connection.
 func (c *Client) Close() error { return c.conn.Close() }
 
-// Submit hands a job in and returns when it is in the journal. It tries again until the context is done if the
-// registrar is away; a job that was taken already is not taken twice. A job that cannot be is an [ErrJob].
+// Submit submits a job and returns when the job is in the journal. While the registrar is away, it tries again until
+// ctx is done, and then returns the context's error. Submitting the same job again changes nothing. The error wraps
+// [ErrJob] if the job is invalid or if another job has its name, and [ErrFleet] if the address is not the registrar's.
 func (c *Client) Submit(ctx context.Context, j Job) error {
 	job := &pb.Job{Name: j.Name, Tasks: int32(j.Tasks), Estimate: int64(j.Estimate), Long: j.Long, After: j.After,
 		Command: &pb.Command{Args: j.Command.Args, Env: j.Command.Env, Dir: j.Command.Dir}}
@@ -65,12 +68,12 @@ func (c *Client) Submit(ctx context.Context, j Job) error {
 	})
 }
 
-// Wait returns when the job is done. Errors are as those of Submit.
+// Wait returns when the job is done. Errors are as those of [Client.Submit], and wrap [ErrJob] for an unknown name.
 func (c *Client) Wait(ctx context.Context, name string) (Status, error) {
 	return c.inspect(ctx, name, true)
 }
 
-// Inspect tells how far a job is. Errors are as those of Submit.
+// Inspect returns the progress of a job. Errors are as those of [Client.Wait].
 func (c *Client) Inspect(ctx context.Context, name string) (Status, error) {
 	return c.inspect(ctx, name, false)
 }
@@ -86,7 +89,7 @@ func (c *Client) inspect(ctx context.Context, name string, wait bool) (s Status,
 	return s, err
 }
 
-// Census counts the workers of the fleet, and those that an agent has which is there.
+// Census returns the number of workers of the fleet, and of those whose agent is connected.
 func (c *Client) Census(ctx context.Context) (workers, present int, err error) {
 	err = again(ctx, func() error {
 		r, err := c.rpc.Census(ctx, &pb.CensusRequest{}, grpc.WaitForReady(true))

@@ -11,16 +11,16 @@ import (
 	"github.com/hedgesched/hedge/adapters/live/internal/pb"
 )
 
-// caller is what connects to dispatches.
+// caller is a process that connects to dispatches.
 type caller interface {
 	hello() *pb.Hello
-	// joined takes a stream to the dispatch at a place into use.
+	// joined puts a stream to the dispatch at a place into use.
 	joined(place int, s *stream)
-	// told takes a frame of the dispatch at a place.
+	// told takes a frame from the dispatch at a place.
 	told(place int, f *pb.Frame) error
 }
 
-// connect keeps a stream to the dispatch at a place, made again whenever it is lost, until the context is done.
+// connect keeps a stream to the dispatch at a place until ctx is done. It connects again whenever the stream is lost.
 func (h *host) connect(ctx context.Context, place int, secure *tls.Config, limit int, c caller) {
 	h.wg.Add(1)
 	go func() {

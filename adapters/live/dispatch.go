@@ -24,49 +24,49 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// DispatchConfig is what a dispatch is told.
+// DispatchConfig configures a dispatch.
 type DispatchConfig struct {
-	// System is new, Fleet the list of all dispatches, and Place this one's in it, from 0.
+	// System must be new. Fleet lists all dispatches, and Place is the index of this one in it.
 	System *System
 	Fleet  Fleet
 	Place  int
-	// Dir is the folder of the journals; it must exist, and no other process may use it meanwhile.
+	// Dir is the folder of the journals. It must exist, and no other process may use it at the same time.
 	Dir string
-	// Listener is where the others connect to; the dispatch closes it.
+	// Listener accepts the connections of the others. The dispatch closes it.
 	Listener net.Listener
-	// TLS is for both ends, as [LoadTLS] makes it; nil is no TLS, for one machine only.
+	// TLS is for both ends, as [LoadTLS] makes it. Nil means no TLS; use that on a single machine only.
 	TLS *tls.Config
-	// MaxMessage is the largest frame in bytes; 0 is DefaultMaxMessage.
+	// MaxMessage limits a frame, in bytes; 0 means [DefaultMaxMessage].
 	MaxMessage int
-	// LostAfter is how long an agent may be away before others get its workers; 0 is 15 s.
+	// LostAfter is how long an agent may be away before others get its workers; 0 means 15 s.
 	LostAfter time.Duration
-	// Resend is how often what is not acknowledged is sent again; 0 is a second.
+	// Resend is the interval at which unacknowledged messages are sent again; 0 means 1 s.
 	Resend time.Duration
-	// Clock and Log may be nil: the machine's clock, and no log.
+	// Clock and Log may be nil, which means the machine's clock and no log.
 	Clock sched.Clock
 	Log   *slog.Logger
 }
 
-// dispatch is a process of schedulers.
+// dispatch is a process that runs schedulers.
 type dispatch struct {
 	pb.UnimplementedFleetServer
 	DispatchConfig
 	*host
-	registrar *registrar // of the first only
+	registrar *registrar // nil unless this is the first dispatch
 	ctx       context.Context
 
-	// era is that of the registrar's journal, 0 before it is known; then begun is closed.
+	// era identifies the registrar's journal, 0 until it is known. Begun is closed when it is known.
 	era   atomic.Int64
 	begun chan struct{}
 
-	known     sync.Mutex // of what is below
+	known     sync.Mutex // guards the fields below
 	agents    map[string]*stream
 	directory *pb.Directory         // the newest that is on the disk
-	yours     map[string][]*pb.Life // of each agent
+	yours     map[string][]*pb.Life // workers of each agent
 }
 
-// RunDispatch runs the schedulers of a place until the context is done: it goes on where the folder's journals end. The
-// errors are an [ErrConfig], an [ErrFleet], an [ErrSystem], or those of files and of the listener.
+// RunDispatch runs a dispatch until ctx is done. It goes on where the journals of its folder end. Errors wrap
+// [ErrConfig], [ErrFleet] or [ErrSystem], or are those of files and of the listener.
 func RunDispatch(ctx context.Context, c DispatchConfig) error {
 	if err := c.check(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (c *DispatchConfig) check() error {
 	return nil
 }
 
-// open makes the parts of their journals. The parts must be closed also after an error.
+// open restores the parts from their journals. The caller closes the parts, after an error too.
 func (d *dispatch) open() (parts []*part, err error) {
 	make1 := func(at agent.Addr, name string, m machine) (*part, error) {
 		p := newPart(d.host, at, 0, m)
@@ -163,7 +163,7 @@ func (d *dispatch) open() (parts []*part, err error) {
 	return parts, nil
 }
 
-// own refuses a folder of another system or place: a journal means nothing to others.
+// own refuses a folder of another system or place, whose journals would mean something else here.
 func (d *dispatch) own() error {
 	name := filepath.Join(d.Dir, "system")
 	title := fmt.Sprintf("%s: %d\n", d.Fleet.title(d.host.system), d.Place)
@@ -203,7 +203,7 @@ func (systemPart) submission(msg []byte) (*agent.Job, error) {
 	return &agent.Job{ID: s.Id, Of: s.Of, Tasks: s.Tasks, Estimate: time.Duration(s.Estimate), Long: s.Long}, nil
 }
 
-// serve answers the others until the context is done or a part has failed.
+// serve answers the other processes until ctx is done or a part fails.
 func (d *dispatch) serve(ctx context.Context, cancel func()) error {
 	server := grpc.NewServer(serverOptions(d.TLS, d.MaxMessage)...)
 	pb.RegisterFleetServer(server, d)
@@ -242,7 +242,7 @@ func (d *dispatch) hello() *pb.Hello {
 
 func (d *dispatch) joined(place int, s *stream) { d.attach(place, s) }
 
-// told takes a frame of a dispatch in front of this one.
+// told takes a frame from a dispatch before this one.
 func (d *dispatch) told(_ int, f *pb.Frame) error {
 	if dir := f.GetDirectory(); dir != nil {
 		if err := d.ofEra(dir.Era); err != nil {
@@ -254,10 +254,10 @@ func (d *dispatch) told(_ int, f *pb.Frame) error {
 	return d.host.receive(f)
 }
 
-// eraFile is where a dispatch behind the first keeps the era.
+// eraFile is where a dispatch other than the first keeps the era.
 func (d *dispatch) eraFile() string { return filepath.Join(d.Dir, "era") }
 
-// readEra reads it, if it is known.
+// readEra reads the era if the file exists.
 func (d *dispatch) readEra() error {
 	text, err := os.ReadFile(d.eraFile())
 	if errors.Is(err, os.ErrNotExist) {
@@ -274,16 +274,16 @@ func (d *dispatch) readEra() error {
 	return nil
 }
 
-// isOf is called once.
+// isOf sets the era. It is called once.
 func (d *dispatch) isOf(era int64) {
 	d.era.Store(era)
 	close(d.begun)
 }
 
-// errKnown ends the stream on which a dispatch was told the era: it comes again and says that it has it.
+// errKnown ends the stream on which a dispatch learnt the era. It connects again and says hello with the era.
 var errKnown = errors.New("live: the era is known now")
 
-// ofEra refuses a registrar whose journal is another than the one before.
+// ofEra takes in the registrar's era, and refuses a registrar with another journal than before.
 func (d *dispatch) ofEra(era int64) error {
 	known := d.era.Load()
 	if known == era {

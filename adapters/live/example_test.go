@@ -70,7 +70,7 @@ func Example() {
 	// done: true
 }
 
-// submit hands in a job and waits for it.
+// submit submits a job and waits for it.
 func submit(ctx context.Context, address string) error {
 	client, err := live.Dial(address, nil)
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// Place is where a dispatch is, and which parts it has: those from First on, below End.
+// Place is the address of a dispatch, and the parts that it runs: First up to but not including End.
 type Place struct {
 	Address    string // HOST:PORT
 	First, End agent.Addr
 }
 
-// Fleet is the dispatches of a system, the same list in every process. The first is the registrar.
+// Fleet lists the dispatches of a system. The list is the same in every process. The first is the registrar.
 type Fleet []Place
 
-// Divide gives each of the dispatches at these addresses, HOST:PORT, equally many of the system's parts that are no
-// workers, in order; the first have one more where they do not divide. Errors are an [ErrConfig].
+// Divide divides the parts that are not workers among dispatches at these addresses, HOST:PORT, in order. If they do
+// not divide evenly, the first dispatches have one part more. Errors wrap [ErrConfig].
 func Divide(s *System, addresses ...string) (Fleet, error) {
 	var f Fleet
 	n, first := s.Parts()-s.Workers(), agent.Addr(s.Workers())
@@ -51,7 +51,7 @@ func (f Fleet) check(s *System) error {
 	return nil
 }
 
-// of is the place of the dispatch that has a part which is no worker.
+// of is the index of the dispatch that runs a part which is not a worker.
 func (f Fleet) of(at agent.Addr) int {
 	return max(0, slices.IndexFunc(f, func(p Place) bool { return at >= p.First && at < p.End }))
 }

@@ -27,14 +27,14 @@ type host struct {
 
 	mu      sync.RWMutex
 	parts   map[agent.Addr]*part
-	peers   []*stream // to dispatches, by their place; nil where there is none now
+	peers   []*stream // to dispatches, by place; nil if not connected
 	claims  map[agent.Addr]claim
-	lives   []uint32 // of workers, 0 if not known
+	lives   []uint32 // latest known life of each worker; 0 if unknown
 	failure chan error
 	wg      sync.WaitGroup
 }
 
-// claim is the stream to the agent that has a worker.
+// claim says that a worker runs at the agent on the other end of a stream.
 type claim struct {
 	life uint32
 	to   *stream
@@ -52,19 +52,19 @@ func newHost(s *System, fleet Fleet, clock sched.Clock, log *slog.Logger) *host 
 		failure: make(chan error, 1)}
 }
 
-// systemClock is the machine's own.
+// systemClock is the machine's clock.
 type systemClock struct{}
 
-// Now is that of [sched.Clock].
+// Now implements [sched.Clock].
 func (systemClock) Now() time.Time { return time.Now() }
 
-// After is that of [sched.Clock].
+// After implements [sched.Clock].
 func (systemClock) After(d time.Duration) <-chan time.Time { return time.After(d) }
 
 // now is the time of all parts: since 1970, so that machines agree.
 func (h *host) now() time.Duration { return time.Duration(h.clock.Now().UnixNano()) }
 
-// start runs a part until it is stopped or the context is done.
+// start runs a part until it is stopped or ctx is done.
 func (h *host) start(ctx context.Context, p *part) {
 	ctx, p.stop = context.WithCancel(ctx)
 	h.mu.Lock()
@@ -80,7 +80,7 @@ func (h *host) start(ctx context.Context, p *part) {
 	}()
 }
 
-// fail ends the process's run with the first error.
+// fail ends the process's run; only the first error counts.
 func (h *host) fail(err error) {
 	select {
 	case h.failure <- err:
@@ -88,7 +88,7 @@ func (h *host) fail(err error) {
 	}
 }
 
-// tick has all parts send again what is not acknowledged, until the context is done.
+// tick makes all parts send unacknowledged envelopes again, until ctx is done.
 func (h *host) tick(ctx context.Context, every time.Duration) {
 	for {
 		select {
@@ -114,7 +114,7 @@ func (h *host) part(at agent.Addr) *part {
 	return h.parts[at]
 }
 
-// route brings a frame towards the part that it is for. Where there is no way now it is dropped, and sent again later.
+// route forwards a frame towards its part. If there is no way at present, the frame is dropped, and sent again later.
 func (h *host) route(f *pb.Frame) {
 	at, entry := h.destination(f)
 	if p := h.part(at); p != nil {
@@ -126,7 +126,7 @@ func (h *host) route(f *pb.Frame) {
 	}
 }
 
-// destination is the part that a frame is for, and the entry that it makes there.
+// destination is the part that a frame is for, and the entry that the frame becomes there.
 func (h *host) destination(f *pb.Frame) (agent.Addr, *pb.Entry) {
 	if a := f.GetAck(); a != nil {
 		return agent.Addr(a.From), &pb.Entry{Of: &pb.Entry_Acknowledged{Acknowledged: a}}
@@ -135,8 +135,8 @@ func (h *host) destination(f *pb.Frame) (agent.Addr, *pb.Entry) {
 	return agent.Addr(e.GetTo()), &pb.Entry{Of: &pb.Entry_Received{Received: e}}
 }
 
-// way is the stream towards a part that is not here: a dispatch's own, an agent's that has the worker or, from an agent
-// to a worker elsewhere, the registrar's.
+// way is the stream towards a part of another process: to its dispatch, to the agent that has the worker, or, from an
+// agent to a worker elsewhere, to the registrar.
 func (h *host) way(at agent.Addr) *stream {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -152,7 +152,7 @@ func (h *host) way(at agent.Addr) *stream {
 	return h.peers[h.fleet.of(at)]
 }
 
-// receive takes a frame with a message or an acknowledgement from a stream.
+// receive takes a message or an acknowledgement from a stream.
 func (h *host) receive(f *pb.Frame) error {
 	e := f.GetEnvelope()
 	if e == nil && f.GetAck() == nil {
@@ -176,7 +176,7 @@ func (h *host) receive(f *pb.Frame) error {
 	return nil
 }
 
-// attach takes a stream to a dispatch into use, and has what waits sent.
+// attach puts a stream to a dispatch into use, and sends what waits.
 func (h *host) attach(place int, s *stream) {
 	h.mu.Lock()
 	h.peers[place] = s
@@ -184,7 +184,7 @@ func (h *host) attach(place int, s *stream) {
 	h.toParts(item{resend: true, all: true})
 }
 
-// claim takes note of the workers that an agent has.
+// claim notes the workers that an agent says it has.
 func (h *host) claim(s *stream, holds []*pb.Life) {
 	h.mu.Lock()
 	for at, c := range h.claims {
@@ -217,7 +217,7 @@ func (h *host) detach(s *stream) {
 	}
 }
 
-// learn takes note of workers' lives, and tells the parts what is new.
+// learn notes the lives of workers, and tells the parts about new ones.
 func (h *host) learn(lives []uint32) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -234,7 +234,7 @@ func (h *host) learn(lives []uint32) {
 	}
 }
 
-// forgetLives is for another fleet, where all begins again.
+// forgetLives is called when the fleet was begun anew: lives count from the beginning again.
 func (h *host) forgetLives() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

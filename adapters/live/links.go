@@ -5,10 +5,10 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// isWorker tells whether an address is a worker's.
+// isWorker reports whether an address is a worker's.
 func (p *part) isWorker(at agent.Addr) bool { return at >= 0 && int(at) < p.host.system.Workers() }
 
-// view is the life of a peer that the part knows of; 0 for what has one life only.
+// view is the latest life of a peer that the part knows of; 0 for parts that are not workers, which have no lives.
 func (p *part) view(peer agent.Addr) uint32 {
 	if !p.isWorker(peer) {
 		return 0
@@ -25,7 +25,7 @@ func (p *part) link(peer agent.Addr) *agent.Link[[]byte] {
 	return l
 }
 
-// send puts a message into an envelope, which waits in the link until it is acknowledged.
+// send puts a message into an envelope, which stays in the link until it is acknowledged.
 func (p *part) send(to agent.Addr, msg []byte) {
 	if err := p.host.system.checkPart(to); err != nil {
 		p.fail("it sends to part %d", to)
@@ -39,8 +39,8 @@ func (p *part) transmit(to agent.Addr, e agent.Envelope[[]byte]) {
 		FromLife: p.life, To: int32(to), ToLife: p.view(to), Number: e.Number, Message: e.Msg}}})
 }
 
-// receive takes an envelope and tells whether that changed anything. Those of other lives are dropped; one of a life
-// that is news tells of the crash before it.
+// receive takes an envelope and reports whether it changed anything. Envelopes of other lives are dropped. An envelope
+// from a life that is new here also means that the sender's life before has ended.
 func (p *part) receive(e *pb.Envelope) (changed bool) {
 	from := agent.Addr(e.From)
 	if e.ToLife != p.life {
@@ -70,7 +70,7 @@ func (p *part) receive(e *pb.Envelope) (changed bool) {
 	return true
 }
 
-// lost takes note of a worker's life. Parts that are no workers are told of every one that is over.
+// lost notes a worker's new life. Parts that are not workers are told of every life that has ended.
 func (p *part) lost(worker agent.Addr, life uint32) bool {
 	known := p.view(worker)
 	if life <= known {
@@ -95,7 +95,7 @@ func (p *part) acknowledged(a *pb.Ack) {
 	}
 }
 
-// resend sends again what was sent before the last resend and is not acknowledged, or whatever is not.
+// resend sends unacknowledged envelopes again: all of them, or those that were already sent at the last resend.
 func (p *part) resend(all bool) {
 	for peer, l := range p.links {
 		waiting := l.Outstanding()

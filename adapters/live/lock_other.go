@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// lockFolder refuses a folder that is not there; it cannot tell whether another process uses it.
+// lockFolder refuses a folder that does not exist. It cannot tell whether another process uses it.
 func lockFolder(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// lockFolder refuses a folder that another process uses.
+// lockFolder locks a folder, and refuses one that another process uses.
 func lockFolder(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 
 // item is one thing in a part's mailbox.
 type item struct {
-	entry *pb.Entry // what a journal has, if the part has one
+	entry *pb.Entry // an input, which goes into the journal if the part has one
 	reply func(answer)
-	ended *run // of a worker: a command that has ended
-	// restarted is that this worker begins another life.
+	ended *run // a command of this worker that has ended
+	// restarted tells a worker that it begins another life.
 	restarted bool
-	// resend sends again what waits since the last resend or, with all, whatever waits.
+	// resend sends again what has waited since the last resend or, with all, everything that waits.
 	resend, all bool
 }
 
-// answer is what a request came to, once that is in the journal.
+// answer is the result of a request, once the request is in the journal.
 type answer struct {
 	id  int32
 	err error
 }
 
-// mailbox is a queue of items without a bound: whoever puts one in does not wait.
+// mailbox is an unbounded queue of items: put never blocks.
 type mailbox struct {
 	mu    sync.Mutex
 	items []item
@@ -43,7 +43,7 @@ func (m *mailbox) put(i item) {
 	}
 }
 
-// take is all that waits.
+// take removes and returns all items.
 func (m *mailbox) take() []item {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,14 +52,14 @@ func (m *mailbox) take() []item {
 	return items
 }
 
-// timer is one that a part has set; seq counts a part's.
+// timer is a timer that a part has set; seq counts the part's timers.
 type timer struct {
 	due  time.Duration
 	seq  uint64
 	name uint32
 }
 
-// timers is a heap by due time, then by order of setting.
+// timers is a heap by due time, then in the order of setting.
 type timers []timer
 
 func (t timers) Len() int { return len(t) }
@@ -68,10 +68,10 @@ func (t timers) Less(i, j int) bool {
 }
 func (t timers) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
 
-// Push is that of heap.Interface.
+// Push implements heap.Interface.
 func (t *timers) Push(x any) { *t = append(*t, x.(timer)) }
 
-// Pop is that of heap.Interface.
+// Pop implements heap.Interface.
 func (t *timers) Pop() any {
 	last := len(*t) - 1
 	x := (*t)[last]

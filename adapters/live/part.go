@@ -13,21 +13,21 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// machine acts on what happens to a part: a system's part, or the registrar.
+// machine acts on the inputs of a part: it is a part of the system, or the registrar.
 type machine interface {
 	step(now time.Duration, in *agent.Input[[]byte], out *agent.Output[[]byte])
-	// ask is a request, which only the registrar gets.
+	// ask handles a request; only the registrar gets any.
 	ask(now time.Duration, r *pb.Request, out *agent.Output[[]byte]) answer
-	// submission makes a job of a message of the registrar.
+	// submission decodes a job from a message of the registrar.
 	submission(msg []byte) (*agent.Job, error)
 }
 
-// part is a part of the system: a mailbox, a goroutine and, if it is no worker, a journal. All that happens to it is an
-// entry; what it does about it leaves when the entry is on the disk.
+// part is a part of the system, or the registrar: a mailbox, a goroutine and, unless it is a worker, a journal. Every
+// input is a journal entry. The outputs that it causes leave only when the entry is on the disk.
 type part struct {
 	host    *host
 	at      agent.Addr
-	life    uint32 // of a worker, from 1
+	life    uint32 // of a worker, from 1; 0 for others
 	machine machine
 	box     *mailbox
 	log     *journal.Journal
@@ -38,17 +38,17 @@ type part struct {
 	timers timers
 	seq    uint64
 	links  map[agent.Addr]*agent.Link[[]byte]
-	views  map[agent.Addr]uint32 // the lives of workers that it knows of, where not 1
-	marks  map[agent.Addr]uint64 // the last envelope that waited at the last resend
+	views  map[agent.Addr]uint32 // the latest known lives of workers, unless 1
+	marks  map[agent.Addr]uint64 // number of the last envelope waiting at the last resend
 	in     agent.Input[[]byte]
 	out    agent.Output[[]byte]
 
 	batch   pb.Batch
 	urgent  bool        // the batch has more than acknowledgements
-	frames  []*pb.Frame // to be sent when the batch is on the disk
+	frames  []*pb.Frame // to send when the batch is on the disk
 	replies []func()
 	tasks   map[agent.Task]*run
-	deeds   []deed // what the executor shall do
+	deeds   []deed // what the executor is to do
 	err     error
 
 	stop context.CancelFunc
@@ -61,7 +61,7 @@ func newPart(h *host, at agent.Addr, life uint32, m machine) *part {
 		done: make(chan struct{})}
 }
 
-// replay has an entry of the journal happen again. What it sends waits in the links.
+// replay applies a batch of the journal again. What it sends waits in the links.
 func (p *part) replay(b []byte) error {
 	var batch pb.Batch
 	if err := proto.Unmarshal(b, &batch); err != nil {
@@ -104,7 +104,7 @@ func (p *part) run(ctx context.Context) error {
 	}
 }
 
-// take does what an item says.
+// take handles an item.
 func (p *part) take(i *item) {
 	switch {
 	case i.entry != nil:
@@ -129,10 +129,10 @@ func (p *part) fire() {
 	}
 }
 
-// clock moves the part's time on; a part's time never falls.
+// clock advances the part's time, which never goes back.
 func (p *part) clock(now time.Duration) { p.now = max(p.now, now) }
 
-// happen lets the part act on an entry, and has it written if it changed anything.
+// happen applies an entry, and adds it to the batch if it changed anything.
 func (p *part) happen(e *pb.Entry) answer {
 	p.clock(time.Duration(e.Now))
 	changed, reply := true, answer{}
@@ -161,8 +161,8 @@ func (p *part) happen(e *pb.Entry) answer {
 	return reply
 }
 
-// commit writes the batch and then lets out what it has led to. Acknowledgements alone wait for the next batch: without
-// them something is sent twice at most.
+// commit writes the batch to the journal, and then lets its outputs go. A batch of acknowledgements alone waits for the
+// next one: if it is lost, some messages are sent twice at most.
 func (p *part) commit() error {
 	if p.err != nil {
 		return p.err
@@ -179,7 +179,7 @@ func (p *part) commit() error {
 	}
 	p.urgent = false
 	if p.committed != nil {
-		p.committed() // first: whoever hears of a job may ask for it
+		p.committed() // first, since whoever hears of a job may ask for it
 	}
 	for _, d := range p.deeds {
 		p.execute(d)
@@ -197,7 +197,7 @@ func (p *part) commit() error {
 	return nil
 }
 
-// step steps the part and does what it asks for.
+// step gives the part one input and acts on its output.
 func (p *part) step(in agent.Input[[]byte]) {
 	p.in = in
 	p.out.Reset()
@@ -205,7 +205,7 @@ func (p *part) step(in agent.Input[[]byte]) {
 	p.act()
 }
 
-// act does what the part asked for.
+// act carries out the actions that the part asks for.
 func (p *part) act() {
 	for i := range p.out.Actions {
 		switch a := &p.out.Actions[i]; a.Do {
@@ -222,7 +222,7 @@ func (p *part) act() {
 	}
 }
 
-// order sends the registrar an order.
+// order sends an order to the registrar.
 func (p *part) order(o *pb.Order) {
 	b, err := proto.Marshal(o)
 	if err != nil {

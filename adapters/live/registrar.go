@@ -12,28 +12,28 @@ import (
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
-// registrar is the part of the first dispatch that has the jobs, and which agent has which worker. It is a machine like
-// others: what it knows is made of its journal.
+// registrar is the part of the first dispatch that keeps the jobs and knows which agent has which worker. Like every
+// part, it is restored from its journal.
 type registrar struct {
 	system *System
 	era    int64
 	ids    map[string]int32
 	jobs   []record
-	agents []member // by name
-	owner  []string // of each worker, empty for none
-	lives  []uint32 // of each worker, 0 before the first
-	// settled is that workers without an agent of their own are given to others.
+	agents []member // sorted by name
+	owner  []string // agent of each worker; empty for none
+	lives  []uint32 // life of each worker; 0 before the first
+	// settled is set once workers without an agent may be given to agents that did not ask for them.
 	settled bool
-	known   map[int32]bool // the dispatches that have been there, from 1
-	// expected are the agents that were there when the journal ended.
+	known   map[int32]bool // dispatches that have had the era, counted from 1
+	// expected are the agents that were present at the end of the journal.
 	expected []string
-	touched  []int32 // jobs that have changed since they were published
-	moved    bool    // who has what has changed since agents were told
+	touched  []int32 // jobs changed since the last publish
+	moved    bool    // owners or lives changed since agents were told
 
-	mu      sync.Mutex // of what is below, which others read: copies that are on the disk
+	mu      sync.Mutex // guards the fields below, read by others: copies of what is on the disk
 	states  []record
 	names   map[string]int32
-	changed chan struct{} // closed at the next change of jobs
+	changed chan struct{} // closed when a job changes
 }
 
 // record is a job.
@@ -41,10 +41,10 @@ type record struct {
 	job   *pb.Job
 	of    int32
 	state *pb.JobState
-	then  []int32 // jobs that start when it is done
+	then  []int32 // jobs that are submitted when it is done
 }
 
-// member is an agent, and how many workers it asked for.
+// member is an agent, and the number of workers that it asked for.
 type member struct {
 	name     string
 	capacity int
@@ -58,7 +58,7 @@ func newRegistrar(s *System) *registrar {
 
 func (g *registrar) submission([]byte) (*agent.Job, error) { return nil, ErrSystem }
 
-// step takes what the other parts tell.
+// step takes messages of the other parts.
 func (g *registrar) step(now time.Duration, in *agent.Input[[]byte], out *agent.Output[[]byte]) {
 	var o pb.Order
 	if in.Kind != agent.Received || proto.Unmarshal(in.Msg, &o) != nil {
@@ -87,7 +87,7 @@ func (g *registrar) done(now time.Duration, id int32, out *agent.Output[[]byte])
 	g.jobs[id].then = nil
 }
 
-// begin submits a job to its part.
+// begin submits a job to the part that the system names for it.
 func (g *registrar) begin(now time.Duration, id int32, out *agent.Output[[]byte]) {
 	r := &g.jobs[id]
 	r.state.Submitted = int64(now)
@@ -96,12 +96,12 @@ func (g *registrar) begin(now time.Duration, id int32, out *agent.Output[[]byte]
 	b, err := proto.Marshal(&pb.Order{Of: &pb.Order_Start{Start: &pb.Start{Id: job.ID, Of: job.Of, Tasks: job.Tasks,
 		Estimate: int64(job.Estimate), Long: job.Long}}})
 	if err != nil {
-		return // numbers can be marshalled
+		return // not reached: numbers can always be marshalled
 	}
 	out.Send(g.system.parts.Entry(&job), &b)
 }
 
-// ask is a request of a client, an agent or the dispatch itself.
+// ask handles a request of a client, of an agent or of the dispatch itself.
 func (g *registrar) ask(now time.Duration, r *pb.Request, out *agent.Output[[]byte]) answer {
 	switch of := r.Of.(type) {
 	case *pb.Request_Found:
@@ -125,7 +125,7 @@ func (g *registrar) ask(now time.Duration, r *pb.Request, out *agent.Output[[]by
 	return answer{}
 }
 
-// admit refuses a dispatch that has been there before and knows nothing any more.
+// admit refuses a dispatch that had the era before and does not have it now.
 func (g *registrar) admit(h *pb.Hello) answer {
 	if h.Era != 0 {
 		g.known[h.Dispatch] = true
@@ -163,7 +163,7 @@ func (g *registrar) submit(now time.Duration, j *pb.Job, out *agent.Output[[]byt
 	return answer{id: id}
 }
 
-// publish copies what others read, once it is on the disk.
+// publish updates the copies that others read. It is called when the changes are on the disk.
 func (g *registrar) publish() {
 	if len(g.touched) == 0 {
 		return
@@ -184,7 +184,8 @@ func (g *registrar) publish() {
 	g.changed = make(chan struct{})
 }
 
-// inspect is a job that is on the disk; nil for none. The channel is closed when some job is another.
+// inspect returns the state of a job as it is on the disk; nil if there is none. The channel is closed when any job
+// changes.
 func (g *registrar) inspect(name string) (*pb.JobState, <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -204,8 +205,8 @@ func (g *registrar) fetch(id int32) *pb.Job {
 	return g.states[id].job
 }
 
-// join takes an agent in. It keeps the workers that it still has; others of its own begin another life. Then it gets
-// workers that nobody has, and if these are too few, those that other agents have beyond what they asked for.
+// join takes in an agent. The agent keeps those of its workers that it still runs; its other workers begin another
+// life. If these are fewer than it asked for, it gets workers without an agent, then surplus workers of other agents.
 func (g *registrar) join(h *pb.Hello) {
 	m := g.member(h.Name)
 	m.capacity, m.present = int(h.Capacity), true
@@ -259,7 +260,7 @@ func (g *registrar) give(at int, name string) {
 	g.lives[at]++
 }
 
-// surplus is the last worker of the agent that has the most beyond what it asked for, -1 for none.
+// surplus is the last worker of the agent with the largest surplus over what it asked for; -1 if there is none.
 func (g *registrar) surplus() int {
 	most, of := 0, ""
 	for i := range g.agents {
@@ -288,7 +289,7 @@ func (g *registrar) count(name string) int {
 	return n
 }
 
-// lose is that an agent is gone.
+// lose takes all workers from an agent that is gone.
 func (g *registrar) lose(name string) {
 	g.member(name).present = false
 	for at := range g.owner {
@@ -299,7 +300,7 @@ func (g *registrar) lose(name string) {
 	g.spread()
 }
 
-// spread gives the workers that nobody has to the agents with the least beyond what they asked for.
+// spread gives each worker without an agent to the present agent with the smallest surplus.
 func (g *registrar) spread() {
 	if !g.settled {
 		return
@@ -323,7 +324,7 @@ func (g *registrar) spread() {
 	}
 }
 
-// has are an agent's workers and their lives.
+// has returns an agent's workers and their lives.
 func (g *registrar) has(name string) []*pb.Life {
 	var list []*pb.Life
 	for at, o := range g.owner {
@@ -334,7 +335,7 @@ func (g *registrar) has(name string) []*pb.Life {
 	return list
 }
 
-// present are the names of the agents that are there, as far as it knows.
+// present are the names of the agents that are present, as far as the registrar knows.
 func (g *registrar) present() []string {
 	var names []string
 	for i := range g.agents {

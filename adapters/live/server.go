@@ -12,10 +12,10 @@ import (
 	"github.com/hedgesched/hedge/adapters/live/internal/pb"
 )
 
-// mismatch is an error of the other side about what does not fit.
+// mismatch is an [ErrFleet] with the reason that the other side gave.
 func mismatch(err error) error { return fmt.Errorf("%w: %s", ErrFleet, status.Convert(err).Message()) }
 
-// Join serves the stream of an agent, or of a dispatch behind this one.
+// Join serves the stream of an agent, or of a later dispatch.
 func (d *dispatch) Join(wire grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error {
 	first, err := wire.Recv()
 	if err != nil {
@@ -31,7 +31,7 @@ func (d *dispatch) Join(wire grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error
 	s := newStream(h.Name, cancel)
 	s.mute = h.Dispatch == 0
 	defer d.detach(s)
-	select { // before it is known which fleet this is, nothing is taken
+	select { // until the era is known, nothing is accepted
 	case <-d.begun:
 	case <-ctx.Done():
 		return ctx.Err()
@@ -51,8 +51,8 @@ func (d *dispatch) Join(wire grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error
 	return err
 }
 
-// admit takes in a dispatch behind this one. One that knows no era is told, and comes again when it has written that
-// down; one that has come so before has lost its folder.
+// admit accepts a later dispatch. A dispatch without an era is told the era, writes it down, and connects again. A
+// dispatch that had the era before and says hello without it has lost its folder, and is refused.
 func (d *dispatch) admit(ctx context.Context, s *stream, h *pb.Hello) error {
 	if d.registrar != nil {
 		if _, err := d.await(ctx, &pb.Request{Of: &pb.Request_Join{Join: h}}); err != nil {
@@ -66,7 +66,7 @@ func (d *dispatch) admit(ctx context.Context, s *stream, h *pb.Hello) error {
 	return nil
 }
 
-// fits refuses whoever is not of this fleet.
+// fits refuses a process that is not of this fleet.
 func (d *dispatch) fits(h *pb.Hello) error {
 	wrong := func(format string, args ...any) error {
 		return status.Errorf(codes.FailedPrecondition, format, args...)
@@ -86,7 +86,7 @@ func (d *dispatch) fits(h *pb.Hello) error {
 	return d.real(h.Holds)
 }
 
-// real refuses workers that are not there.
+// real refuses worker addresses that do not exist.
 func (d *dispatch) real(holds []*pb.Life) error {
 	for _, l := range holds {
 		if l.At < 0 || int(l.At) >= d.host.system.Workers() {
@@ -97,7 +97,7 @@ func (d *dispatch) real(holds []*pb.Life) error {
 	return nil
 }
 
-// join takes an agent in. One of the same name that is still there has to go.
+// join accepts an agent. The stream of an earlier agent of the same name is ended.
 func (d *dispatch) join(s *stream, h *pb.Hello) {
 	d.known.Lock()
 	defer d.known.Unlock()
@@ -110,7 +110,7 @@ func (d *dispatch) join(s *stream, h *pb.Hello) {
 	}
 }
 
-// left is when an agent's stream has ended: the agent is lost if it does not come back.
+// left is called when an agent's stream has ended. If the agent does not come back, it is lost.
 func (d *dispatch) left(s *stream) {
 	d.known.Lock()
 	gone := d.agents[s.name] == s
@@ -123,18 +123,18 @@ func (d *dispatch) left(s *stream) {
 	}
 }
 
-// expect loses an agent that is not there after a while.
+// expect declares an agent lost if it is not connected after LostAfter.
 func (d *dispatch) expect(ctx context.Context, name string) {
 	d.later(ctx, func() {
 		d.known.Lock()
-		defer d.known.Unlock() // so that it does not come between
+		defer d.known.Unlock() // so that the agent cannot join in between
 		if d.agents[name] == nil {
 			d.request(&pb.Request{Of: &pb.Request_Lose{Lose: name}}, nil)
 		}
 	})
 }
 
-// later does something after LostAfter, unless the context is done.
+// later does something after LostAfter, unless ctx is done.
 func (d *dispatch) later(ctx context.Context, do func()) {
 	d.wg.Add(1)
 	go func() {
@@ -147,8 +147,8 @@ func (d *dispatch) later(ctx context.Context, do func()) {
 	}()
 }
 
-// expectAgents gives those agents that were there before this process a while to come back, and all others a while to
-// come; then workers without an agent go to those that are there.
+// expectAgents gives agents that were present before this process started time to come back, and new agents time to
+// come. Then workers without an agent go to the agents that are present.
 func (d *dispatch) expectAgents(ctx context.Context) {
 	for _, name := range d.registrar.expected {
 		d.expect(ctx, name)
@@ -160,7 +160,7 @@ func (d *dispatch) request(r *pb.Request, reply func(answer)) {
 	d.part(registrarAt).box.put(item{entry: &pb.Entry{Of: &pb.Entry_Request{Request: r}}, reply: reply})
 }
 
-// hear takes a frame of an agent or of a dispatch behind this one.
+// hear takes a frame from an agent or a later dispatch.
 func (d *dispatch) hear(s *stream, f *pb.Frame) error {
 	h := f.GetHolding()
 	switch {
@@ -179,7 +179,7 @@ func (d *dispatch) hear(s *stream, f *pb.Frame) error {
 	return nil
 }
 
-// publish lets others see what the registrar has on the disk. It is called by the registrar's goroutine.
+// publish makes the registrar's state on the disk visible to others. It is called by the registrar's goroutine.
 func (d *dispatch) publish() {
 	g := d.registrar
 	g.publish()
@@ -213,7 +213,7 @@ func (d *dispatch) publish() {
 	}
 }
 
-// direct tells a process who has what.
+// direct sends a process the directory and the workers that it is to run.
 func (d *dispatch) direct(s *stream) {
 	d.known.Lock()
 	defer d.known.Unlock()
@@ -225,7 +225,7 @@ func (d *dispatch) direct(s *stream) {
 
 var errNotRegistrar = status.Error(codes.FailedPrecondition, "this dispatch is not the registrar")
 
-// Submit takes a job.
+// Submit implements the RPC.
 func (d *dispatch) Submit(ctx context.Context, j *pb.Job) (*pb.SubmitReply, error) {
 	switch {
 	case d.registrar == nil:
@@ -242,7 +242,7 @@ func (d *dispatch) Submit(ctx context.Context, j *pb.Job) (*pb.SubmitReply, erro
 	return &pb.SubmitReply{Id: a.id}, nil
 }
 
-// Inspect tells how far a job is.
+// Inspect implements the RPC.
 func (d *dispatch) Inspect(ctx context.Context, r *pb.InspectRequest) (*pb.JobState, error) {
 	if d.registrar == nil {
 		return nil, errNotRegistrar
@@ -265,7 +265,7 @@ func (d *dispatch) Inspect(ctx context.Context, r *pb.InspectRequest) (*pb.JobSt
 	}
 }
 
-// Fetch is a job by its number.
+// Fetch implements the RPC.
 func (d *dispatch) Fetch(_ context.Context, r *pb.FetchRequest) (*pb.Job, error) {
 	if d.registrar == nil {
 		return nil, errNotRegistrar
@@ -276,7 +276,7 @@ func (d *dispatch) Fetch(_ context.Context, r *pb.FetchRequest) (*pb.Job, error)
 	return nil, status.Errorf(codes.NotFound, "job %d is not there", r.Id)
 }
 
-// Leave gives an agent's workers to others.
+// Leave implements the RPC: it gives an agent's workers to others.
 func (d *dispatch) Leave(ctx context.Context, r *pb.LeaveRequest) (*pb.LeaveReply, error) {
 	if d.registrar == nil {
 		return nil, errNotRegistrar
@@ -285,7 +285,7 @@ func (d *dispatch) Leave(ctx context.Context, r *pb.LeaveRequest) (*pb.LeaveRepl
 	return &pb.LeaveReply{}, err
 }
 
-// await has the registrar answer a request.
+// await sends the registrar a request and waits for the answer.
 func (d *dispatch) await(ctx context.Context, r *pb.Request) (answer, error) {
 	got := make(chan answer, 1)
 	d.request(r, func(a answer) { got <- a })
@@ -302,7 +302,7 @@ func (d *dispatch) await(ctx context.Context, r *pb.Request) (answer, error) {
 	}
 }
 
-// Census counts the workers, and those that are there.
+// Census implements the RPC.
 func (d *dispatch) Census(context.Context, *pb.CensusRequest) (*pb.CensusReply, error) {
 	d.host.mu.RLock()
 	defer d.host.mu.RUnlock()

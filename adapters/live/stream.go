@@ -7,14 +7,14 @@ import (
 	"github.com/hedgesched/hedge/adapters/live/internal/pb"
 )
 
-// mostQueued bounds the frames that wait for a slow peer. What is dropped is sent again later.
+// mostQueued limits the envelopes and acknowledgements that wait for a slow peer. Dropped ones are sent again later.
 const mostQueued = 1 << 16
 
-// stream is one end of a connection: frames wait in it to be written.
+// stream is one end of a connection, with a queue of frames to be written.
 type stream struct {
-	name   string             // of an agent
-	mute   bool               // nothing of it is taken; of the reading goroutine
-	cancel context.CancelFunc // ends it
+	name   string             // the agent's name, "" for a dispatch
+	mute   bool               // messages are ignored; used by the reading goroutine only
+	cancel context.CancelFunc // ends the stream
 	mu     sync.Mutex
 	queue  []*pb.Frame
 	wake   chan struct{}
@@ -36,7 +36,7 @@ func (s *stream) put(f *pb.Frame) {
 	}
 }
 
-// write writes what is put in, until the context is done or it fails.
+// write sends the queued frames until ctx is done or sending fails.
 func (s *stream) write(ctx context.Context, send func(*pb.Frame) error) error {
 	for {
 		s.mu.Lock()
@@ -59,8 +59,8 @@ func (s *stream) write(ctx context.Context, send func(*pb.Frame) error) error {
 	}
 }
 
-// pump writes and reads until either fails or the context is done. The reading ends a little later, when the stream of
-// whoever calls is over.
+// pump writes and reads until either fails or ctx is done. The reading goroutine ends a little later, when the caller's
+// gRPC stream is over.
 func (s *stream) pump(ctx context.Context, wg *sync.WaitGroup, wire frames, take func(*pb.Frame) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

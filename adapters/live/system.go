@@ -13,24 +13,25 @@ import (
 var (
 	// ErrConfig is wrapped by errors about parameters.
 	ErrConfig = errors.New("live: bad parameters")
-	// ErrSystem is wrapped by errors about a system that broke the rules of package agent.
+	// ErrSystem is wrapped by errors about a system that breaks the rules of package agent.
 	ErrSystem = errors.New("live: the system is wrong")
-	// ErrFleet is wrapped by errors about a process or a folder that belongs to another fleet.
+	// ErrFleet is wrapped by errors about a process or a folder of another fleet.
 	ErrFleet = errors.New("live: another fleet")
-	// ErrJob is wrapped by errors about a job that cannot be submitted, or is not there.
+	// ErrJob is wrapped by errors about a job that cannot be submitted or does not exist.
 	ErrJob = errors.New("live: bad job")
 )
 
-// System is a system of agents whose messages are in their binary form. A process has one of its own, made new.
+// System is a system of agents whose messages are encoded as bytes. Each dispatch and each agent needs a System of its
+// own.
 type System struct {
 	name  string
 	read  func([]byte) error
 	parts agent.System[[]byte]
-	mu    sync.Mutex // of parts: steps are short
+	mu    sync.Mutex // guards parts; steps are short
 }
 
-// NewSystem makes a system of agents ready to be run. The name should say what it is and all its parameters: processes
-// with different names do not talk to each other.
+// NewSystem prepares a system of agents to be run. The name should identify the system and all its parameters:
+// processes with different names refuse to talk to each other.
 func NewSystem[M any](name string, s agent.System[M], c agent.Codec[M]) *System {
 	read := func(b []byte) error {
 		_, err := c.Read(b)
@@ -39,10 +40,10 @@ func NewSystem[M any](name string, s agent.System[M], c agent.Codec[M]) *System 
 	return &System{name: name, read: read, parts: &binary[M]{System: s, codec: c}}
 }
 
-// Workers is the number of parts that are workers.
+// Workers is the number of workers, the parts with addresses from 0.
 func (s *System) Workers() int { return s.parts.Workers() }
 
-// Parts is the number of parts.
+// Parts is the number of parts, workers included.
 func (s *System) Parts() int { return s.parts.Parts() }
 
 func (s *System) step(at agent.Addr, now time.Duration, in *agent.Input[[]byte], out *agent.Output[[]byte]) {
@@ -51,20 +52,20 @@ func (s *System) step(at agent.Addr, now time.Duration, in *agent.Input[[]byte],
 	s.parts.Step(at, now, in, out)
 }
 
-// binary is a system whose messages are bytes. It is given only what its codec reads.
+// binary encodes the messages of a system. Every message that it gets was checked with the codec before.
 type binary[M any] struct {
 	agent.System[M]
 	codec agent.Codec[M]
 	out   agent.Output[M]
 }
 
-// Step is that of [agent.System].
+// Step implements [agent.System].
 func (b *binary[M]) Step(at agent.Addr, now time.Duration, in *agent.Input[[]byte], out *agent.Output[[]byte]) {
 	inner := agent.Input[M]{Kind: in.Kind, Job: in.Job, From: in.From, Timer: in.Timer, Task: in.Task}
 	if in.Kind == agent.Received {
 		m, err := b.codec.Read(in.Msg)
 		if err != nil {
-			return // host.receive has read it before
+			return // not reached: host.receive has read it before
 		}
 		inner.Msg = m
 	}
@@ -80,7 +81,7 @@ func (b *binary[M]) Step(at agent.Addr, now time.Duration, in *agent.Input[[]byt
 	}
 }
 
-// checkPart refuses the address of a part that is not there.
+// checkPart returns an error unless the address is that of a part or of the registrar.
 func (s *System) checkPart(at agent.Addr) error {
 	if at != registrarAt && (at < 0 || int(at) >= s.Parts()) {
 		return fmt.Errorf("%w: found part %d, expected 0 to %d", ErrSystem, at, s.Parts()-1)

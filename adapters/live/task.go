@@ -12,17 +12,17 @@ import (
 
 // Command is what a task runs.
 type Command struct {
-	// Args are the program and its arguments; there is one at least.
+	// Args are the program and its arguments, at least the program.
 	Args []string
-	// Env are NAME=VALUE, beside the agent's own environment.
+	// Env are NAME=VALUE, in addition to the agent's own environment.
 	Env []string
-	// Dir is the working folder; empty is the agent's.
+	// Dir is the working folder; "" means the agent's.
 	Dir string
 }
 
 // Attempt is one run of a task.
 type Attempt struct {
-	// Job is the job's name, Task the task's index in it, Worker the address of the worker.
+	// Job is the job's name, Task the task's index in the job, from 0, and Worker the address of the worker.
 	Job    string
 	Task   int
 	Worker agent.Addr
@@ -31,21 +31,22 @@ type Attempt struct {
 
 // Executor starts commands. It must be safe for concurrent use.
 type Executor interface {
-	// Start starts an attempt; an error means that nothing runs.
+	// Start starts an attempt. An error means that nothing runs.
 	Start(Attempt) (Running, error)
 }
 
-// Running is an attempt that was started. Its methods are safe for concurrent use and may be called when it has ended.
+// Running is a started attempt. Its methods must be safe for concurrent use, and may be called after the attempt has
+// ended.
 type Running interface {
-	// Pause stops all that the attempt runs, Resume goes on with it, Kill ends it.
+	// Pause stops all processes of the attempt, Resume lets them go on, and Kill ends them.
 	Pause() error
 	Resume() error
 	Kill() error
-	// Wait returns when it has ended: nil if it did what it should.
+	// Wait returns when the attempt has ended: nil if it succeeded.
 	Wait() error
 }
 
-// want is what a worker wants of a task.
+// want is the state that a worker wants for a task.
 type want uint8
 
 const (
@@ -60,18 +61,18 @@ type run struct {
 	cancel context.CancelFunc
 	mu     sync.Mutex
 	want   want
-	runs   Running // nil before it is started
-	err    error   // how it ended
-	over   bool    // it has ended, and the worker is to be told when it runs
+	runs   Running // nil unless an attempt runs
+	err    error   // the result of the last attempt
+	over   bool    // it has ended; if paused, the worker is told when it resumes it
 }
 
-// deed is something that the executor shall do.
+// deed is an order to the executor.
 type deed struct {
 	do agent.Do
 	r  *run
 }
 
-// deed takes note of what a worker asks of its slots, if it may.
+// deed notes what a worker orders for a task. It fails the part if the order is against the rules.
 func (p *part) deed(do agent.Do, t agent.Task) {
 	r := p.tasks[t]
 	switch {
@@ -90,7 +91,7 @@ func (p *part) deed(do agent.Do, t agent.Task) {
 	p.deeds = append(p.deeds, deed{do, r})
 }
 
-// execute has a deed done.
+// execute carries out a deed.
 func (p *part) execute(d deed) {
 	r := d.r
 	if d.do == agent.Launch {
@@ -126,7 +127,7 @@ func (p *part) execute(d deed) {
 	}
 }
 
-// apply has the executor do what is wanted.
+// apply has the executor bring about the wanted state.
 func (r *run) apply() error {
 	switch r.want {
 	case wantPause:
@@ -143,7 +144,7 @@ func (h *host) warn(err error, args ...any) {
 	}
 }
 
-// attempt runs a task until it ends well, or has failed as often as it may. The context is done when it is killed.
+// attempt runs a task until it succeeds or has failed as often as it may. A kill ends ctx.
 func (h *host) attempt(ctx context.Context, at agent.Addr, r *run) error {
 	job, err := h.command(ctx, r.task.Job)
 	if err != nil {
@@ -164,7 +165,7 @@ func (h *host) attempt(ctx context.Context, at agent.Addr, r *run) error {
 	}
 }
 
-// once starts a task, unless it has been killed before, and waits for it.
+// once starts one attempt, unless the task was killed before, and waits for it.
 func (h *host) once(a Attempt, r *run) error {
 	r.mu.Lock()
 	if r.want == wantKill {
@@ -189,7 +190,7 @@ func (h *host) once(a Attempt, r *run) error {
 	return err
 }
 
-// command asks for a job's command until it is there.
+// command fetches a job's command, again and again until it has it.
 func (h *host) command(ctx context.Context, job int32) (*pb.Job, error) {
 	for try := 1; ; try++ {
 		j, err := h.fetch(ctx, job)
@@ -205,13 +206,13 @@ func (h *host) command(ctx context.Context, job int32) (*pb.Job, error) {
 	}
 }
 
-// retryAfter is how long to wait after so many failures: from 50 ms to 5 s.
+// retryAfter is the delay after a number of failures: from 50 ms, doubled each time, to 5 s.
 func retryAfter(failures int) time.Duration {
 	return min(5*time.Second, 50*time.Millisecond<<min(failures-1, 10))
 }
 
-// taskEnded tells the worker of a task that has ended, unless it was killed. A paused one has to wait until it is
-// resumed: it ended just before it could be stopped.
+// taskEnded tells the worker that a task has ended, unless the worker killed it. If the worker has paused the task, it
+// is told only when it resumes the task: the task ended just before it could be stopped.
 func (p *part) taskEnded(r *run) {
 	if p.tasks[r.task] != r {
 		return
@@ -232,7 +233,7 @@ func (p *part) taskEnded(r *run) {
 	p.step(agent.Input[[]byte]{Kind: agent.Ended, Task: r.task})
 }
 
-// halt kills all that a worker runs; the part's goroutine has ended.
+// halt kills all tasks of a worker whose goroutine has ended.
 func (p *part) halt() {
 	for _, r := range p.tasks {
 		p.execute(deed{agent.Kill, r})

@@ -14,19 +14,20 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// DefaultMaxMessage is the largest frame that is sent or taken, in bytes.
+// DefaultMaxMessage is the default limit of a frame sent or received, in bytes.
 const DefaultMaxMessage = 4 << 20
 
-// The times of connections: a peer that is silent for checkAfter is asked, and is gone if it does not answer.
+// The times of connections: after checkAfter without a frame a peer is asked for an answer, and after answerAfter
+// without one the connection is closed. dialFor limits how long connecting may take.
 const (
 	checkAfter  = 10 * time.Second
 	answerAfter = 5 * time.Second
 	dialFor     = 5 * time.Second
 )
 
-// LoadTLS makes a configuration for both ends of mutual TLS of three PEM files: this process's certificate and key, and
-// the authorities of all processes of the fleet. The certificate must be for both ends, and for the dispatch's host
-// name.
+// LoadTLS makes a configuration for both ends of mutual TLS from three PEM files: this process's certificate, its key,
+// and the certificates of the authorities of all processes of the fleet. The certificate must be valid for both ends,
+// and a dispatch's for its host name. Errors wrap [ErrConfig].
 func LoadTLS(certificate, key, authorities string) (*tls.Config, error) {
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {

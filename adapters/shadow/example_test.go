@@ -14,7 +14,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// A policy watches a cluster whose own scheduler lets a job wait.
+// A policy watches a cluster whose own scheduler makes a job wait.
 func ExampleCluster() {
 	cluster := fake.New(fake.Options{})
 	if err := cluster.AddNode(sched.Node{Name: "n0"}); err != nil {

@@ -13,58 +13,59 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrEarly is the error of a report before the first cycle in which there was a node.
+// ErrEarly is the error of a report before the first cycle with a node.
 var ErrEarly = errors.New("shadow: nothing was seen yet")
 
-// Report compares what happened with what the policy would have done. Jobs that ran when the watch began are left
-// out.
+// Report compares what happened with what the policy would have done. It leaves out jobs that ran when the watch began,
+// and jobs that were withdrawn.
 type Report struct {
-	// From and To are the first cycle and the last, Cycles how many there were.
+	// From is the first cycle with a node, To the last cycle, Cycles the number of cycles with a node.
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
 	Cycles int       `json:"cycles"`
 	// Real is what the other scheduler did; Policy is what the policy would have done, by simulation.
 	Real   Totals `json:"real"`
 	Policy Totals `json:"policy_totals"`
-	// Sooner and Later are how many jobs the policy would have started before or after the other scheduler did, by more
-	// than a cycle, had it been in charge all the time.
+	// Sooner and Later count the jobs that the policy, in charge from the start, would have started more than a cycle
+	// before or after the other scheduler did.
 	Sooner int `json:"sooner"`
 	Later  int `json:"later"`
-	// Jobs are in the order in which they came.
+	// Jobs has first the jobs that waited when the watch began, then the others in the order in which they were seen.
 	Jobs []Job `json:"jobs"`
 }
 
 // Totals sum up what became of the jobs.
 type Totals struct {
-	// Jobs have been seen; Started have started by the end of the watch.
+	// Jobs is the number of jobs, Started the number of those that started by the end of the watch.
 	Jobs    int `json:"jobs"`
 	Started int `json:"started"`
-	// Wait is the mean time from submission, or from the beginning of the watch, to the start or to the end of the
-	// watch.
+	// Wait is the mean wait in seconds: from submission or the beginning of the watch, whichever is later, to the start or
+	// the end of the watch.
 	Wait float64 `json:"mean_wait_s"`
-	// Deadlines is how many jobs have one that lies in the watch, and Missed how many of them were not done by it.
+	// Deadlines is the number of jobs whose deadline lies within the watch, Missed the number of those that had not ended
+	// by it.
 	Deadlines int `json:"deadlines"`
 	Missed    int `json:"missed"`
 }
 
-// Job is what became of one job. Times are zero for what has not happened.
+// Job is what became of one job. A time is zero if the event did not happen.
 type Job struct {
 	ID        string    `json:"job"`
 	Submitted time.Time `json:"submitted"`
-	// Started and Ended are what happened.
+	// Started and Ended are the real start and end.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Would is the first cycle in which the policy would have started it as the cluster was then.
+	// Would is the first cycle in which the policy decided to start the job, given the real state of the cluster.
 	Would time.Time `json:"would_start,omitzero"`
-	// PolicyStart and PolicyEnd are what would have happened had the policy been in charge all the time.
+	// PolicyStart and PolicyEnd are the start and end with the policy in charge from the start, by simulation.
 	PolicyStart time.Time `json:"policy_start,omitzero"`
 	PolicyEnd   time.Time `json:"policy_end,omitzero"`
 }
 
-// Report compares, up to the last cycle, what happened before it. It simulates, with the policy in charge, the jobs
-// that were seen: as they came, on the nodes of the first cycle, with their true runtimes where they have finished
-// and one drawn from their forecast where they have not. The policy is made anew. What happened to nodes meanwhile is
-// not simulated. The error is [ErrEarly], or that of the simulation.
+// Report compares what happened up to the last cycle with what the policy would have done. It simulates the jobs that
+// were seen, with a new policy in charge. The jobs come as they came, on the nodes of the first cycle. A job that has
+// finished has its true runtime; for others one runtime is drawn from the forecast, with seed 1. Changes of nodes
+// during the watch are not simulated. The error is [ErrEarly], or that of the simulation.
 func (c *Cluster) Report(ctx context.Context, policy func() (sched.Policy, error)) (*Report, error) {
 	if c.first == nil {
 		return nil, ErrEarly
@@ -93,7 +94,7 @@ func (c *Cluster) Report(ctx context.Context, policy func() (sched.Policy, error
 	return r, nil
 }
 
-// runtime is how long a job really ran: on its nodes if it ran when the watch began, else at full speed.
+// runtime is a job's true runtime in seconds: on its nodes if it ran when the watch began, else at full speed.
 func (c *Cluster) runtime(id string) (seconds float64, ok bool) {
 	j := c.jobs[id]
 	if j == nil || j.ended.IsZero() || j.runtime <= 0 {
@@ -106,7 +107,7 @@ func (c *Cluster) runtime(id string) (seconds float64, ok bool) {
 	return seconds, true
 }
 
-// add takes one job in.
+// add takes in one job.
 func (r *Report) add(c *Cluster, j *job, o *forward.Outcome) {
 	one := Job{ID: j.spec.ID, Submitted: j.spec.Submitted, Started: j.started, Ended: j.ended, Would: j.would}
 	if one.Submitted.IsZero() {
@@ -154,10 +155,10 @@ func (t *Totals) add(r *Report, j *Job, start, end, due time.Time) {
 	}
 }
 
-// maxShown is how many jobs the text names.
+// maxShown limits the jobs that the text names.
 const maxShown = 5
 
-// String is the report in words, several lines without an end of line.
+// String is the report in words: several lines, without a final newline.
 func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "watched: %v, cycles: %d, jobs: %d\n", r.To.Sub(r.From).Round(time.Second), r.Cycles, r.Real.Jobs)
@@ -172,7 +173,7 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// gain is how much sooner the policy would have started a job; 0 if it would not have.
+// gain is how much sooner the policy would have started a job, 0 if not sooner.
 func (r *Report) gain(j *Job) time.Duration {
 	if j.PolicyStart.IsZero() {
 		return 0

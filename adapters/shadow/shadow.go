@@ -1,11 +1,10 @@
-// Package shadow lets a policy watch a cluster that another scheduler runs. [Cluster] stands between a [sched.Loop]
-// and a cluster: the loop sees what happens and decides in every cycle, and nothing of it is carried out. Afterwards
-// [Cluster.Report] compares: when jobs started, when the policy would first have started each one, and, by simulating
-// all that was seen from the start with the policy in charge, how long jobs would have waited and which deadlines
-// they would have missed.
+// Package shadow lets a policy watch a cluster that another scheduler runs. [Cluster] stands between a [sched.Loop] and
+// the real cluster. The loop sees what happens and decides in every cycle, but nothing is carried out. Afterwards
+// [Cluster.Report] compares what happened with what the policy would have done. For that it simulates everything that
+// was seen, from the start, with the policy in charge: how long jobs would have waited, and which deadlines they would
+// have missed.
 //
-// The package never acts on a cluster. Where the cluster is an adapters.Cluster, whose upkeep acts by itself, put
-// [ReadOnly] around its driver.
+// The package never acts on a cluster. An adapters.Cluster does upkeep of its own: put [ReadOnly] around its driver.
 package shadow
 
 import (
@@ -18,16 +17,16 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Cluster is a [sched.Cluster] that shows a real one and acts on nothing. The loop over it needs [Cluster.Observe] as
-// its observer:
+// Cluster is a [sched.Cluster] that shows a real one and acts on nothing. The loop needs [Cluster.Observe] as its
+// observer:
 //
 //	watched := shadow.New(real)
 //	loop, err := sched.NewLoop(watched, policy, predictor, sched.WithObserver(watched.Observe))
 //
-// It is for one goroutine at a time, as a loop is.
+// It is for one goroutine at a time, like a loop.
 type Cluster struct {
 	real    sched.Cluster
-	answers []sched.Event // to the last plan: nothing of it was done
+	answers []sched.Event // failures, the answers to the last plan
 	out     []sched.Event
 	first   *sched.Snapshot // of the first cycle that saw a node
 	last    time.Time       // the last cycle
@@ -40,20 +39,20 @@ type Cluster struct {
 type job struct {
 	spec       *sched.Job
 	prediction predict.Prediction
-	old        bool // it ran when the watch began
+	old        bool // ran when the watch began
 	started    time.Time
 	ended      time.Time
-	runtime    time.Duration // as seen on the clock; 0 if it is not known
+	runtime    time.Duration // from start to end; 0 if not known
 	slowed     bool
-	would      time.Time // when the policy would first have started it
+	would      time.Time // first cycle in which the policy decided to start it
 	gone       bool      // withdrawn
 }
 
 // New returns a cluster that shows the real one.
 func New(real sched.Cluster) *Cluster { return &Cluster{real: real, jobs: map[string]*job{}} }
 
-// Events are those of the real cluster. Before them come the answers to the last plan: each start and each preemption
-// of it has failed.
+// Events returns the answers to the last plan, in which each start and each preemption has failed, and then the events
+// of the real cluster. The error is the real cluster's.
 func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	events, err := c.real.Events(ctx)
 	if err != nil {
@@ -100,7 +99,7 @@ func (c *Cluster) add(spec *sched.Job) *job {
 	return j
 }
 
-// Apply carries nothing out. It notes what the policy would start.
+// Apply carries nothing out; its error is nil.
 func (c *Cluster) Apply(_ context.Context, plan *sched.Plan) error {
 	for i := range plan.Decisions {
 		d := &plan.Decisions[i]
@@ -114,7 +113,7 @@ func (c *Cluster) Apply(_ context.Context, plan *sched.Plan) error {
 	return nil
 }
 
-// Observe is the loop's observer: it takes in what the policy saw and decided.
+// Observe is the loop's observer. It keeps what the policy saw and decided.
 func (c *Cluster) Observe(cycle *sched.Cycle) {
 	s := cycle.Snapshot
 	if s == nil {
@@ -151,7 +150,7 @@ func (c *Cluster) Observe(cycle *sched.Cycle) {
 	}
 }
 
-// seen is a job that a snapshot has, with its first forecast.
+// seen returns the record of a job in a snapshot, with the job's first forecast.
 func (c *Cluster) seen(spec *sched.Job, p predict.Prediction) *job {
 	j := c.jobs[spec.ID]
 	if j == nil {
@@ -164,10 +163,10 @@ func (c *Cluster) seen(spec *sched.Job, p predict.Prediction) *job {
 	return j
 }
 
-// ErrShadow is the error of all that a shadow does not do. It wraps [adapters.ErrRefused].
+// ErrShadow is the error of every action that is not carried out. It wraps [adapters.ErrRefused].
 var ErrShadow = fmt.Errorf("shadow: it only watches: %w", adapters.ErrRefused)
 
-// ReadOnly is a driver that observes as another one does, and refuses every action with [ErrShadow].
+// ReadOnly wraps a driver: it observes as the driver does, and refuses every action with [ErrShadow].
 func ReadOnly(d adapters.Driver) adapters.Driver { return readOnly{d} }
 
 type readOnly struct{ driver adapters.Driver }

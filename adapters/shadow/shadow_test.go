@@ -134,7 +134,7 @@ func TestShadowActsOnNothing(t *testing.T) {
 	}
 }
 
-// FIFO lets a wide job block an urgent one; a shadow that goes by deadlines sees what that costs.
+// Under FIFO a wide job blocks an urgent one. A shadow of EDF finds what that costs.
 func TestShadowFindsWhatIsBetter(t *testing.T) {
 	jobs := []arriving{
 		{fake.Job{Spec: sched.Job{ID: "long", Tasks: 1}, Runtime: 600 * time.Second}, 0},
@@ -159,7 +159,7 @@ func TestEarlyReport(t *testing.T) {
 	require.ErrorIs(t, err, shadow.ErrEarly)
 }
 
-// moody is a cluster that does not answer once.
+// moody is a cluster that fails once.
 type moody struct {
 	sched.Cluster
 	down bool

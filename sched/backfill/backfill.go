@@ -1,21 +1,23 @@
-// Package backfill has the two backfilling schedulers of batch systems as policies. Both go through the pending jobs in
-// order of submission and plan by estimates of runtimes. A later job may start before an earlier one if that does not
-// delay a reservation.
+// Package backfill has the two backfilling schedulers of batch systems as policies. Both take the pending jobs in order
+// of submission and plan with estimates of runtimes. A later job may start before an earlier one if that delays no
+// reservation.
 //
 //   - [NewEasy] reserves for the first job that has to wait (Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995).
 //   - [NewConservative] reserves for every job when it arrives (Mu'alem and Feitelson, "Utilization, predictability,
 //     workloads, and user runtime estimates in scheduling the IBM SP2 with backfilling", TPDS 2001). When a job ends
-//     before its estimate, the reservations are moved forward, one by one in order of submission. None is ever moved
-//     back but for want of room: a job runs beyond its estimate, or nodes are lost. So no job starts later than its
-//     first reservation if estimates are limits that hold.
+//     before its estimate, the reservations are moved forward one by one, in order of submission. A reservation is
+//     moved back only for want of room: because a job overruns its estimate, or because nodes are lost. So no job
+//     starts later than its first reservation if no job overruns and no node is lost.
 //
-// [Starts] is the same plan as an estimate of when each pending job starts: what Slurm's squeue --start would say.
+// [Starts] gives the same plan as an estimate of when each pending job starts, as Slurm's squeue --start does.
 //
-// An [Estimate] says by what is planned: the time that the user has asked for, the forecast, or a quantile of it. With
-// quantiles a reservation is held up by a job beyond its quantile only.
+// An [Estimate] chooses the runtime to plan with: the time that the user asked for, the forecast's point, or a quantile
+// of the forecast. If forecasts are right, a job overruns its q-quantile, and may delay reservations, with probability
+// 1-q.
 //
-// A job starts on its preferred nodes if it can start there as early as anywhere. If cycles come in regular intervals,
-// reservations are for cycles. The policies never preempt. They use no randomness and no clock but the snapshot's.
+// A job starts on its preferred nodes if it can start there as early as anywhere else. If cycles come at regular
+// intervals, reservations start at cycles. The policies never preempt. They use no randomness and no clock but the
+// snapshot's.
 package backfill
 
 import (
@@ -38,7 +40,7 @@ func appendAll(b []byte, v []float64) []byte {
 // policy is EASY or conservative backfill.
 type policy struct {
 	name     string
-	all      bool // every job has a reservation, which it keeps
+	all      bool // conservative: every job gets a reservation and keeps it
 	estimate Estimate
 
 	units   units
@@ -48,7 +50,7 @@ type policy struct {
 	kept    map[string]*reservation
 }
 
-// reservation is when and where a job is to start.
+// reservation is the time and place at which a job is to start.
 type reservation struct {
 	job    *sched.Job
 	start  time.Time
@@ -56,24 +58,24 @@ type reservation struct {
 	place  *where
 	shares []share
 
-	at    int64 // start, in nanoseconds from now
+	at    int64 // start in nanoseconds from the snapshot's Now
 	valid bool  // it is in the profile
 }
 
-// NewEasy is EASY backfill: the first job that has to wait is given a reservation, and later jobs start if they fit
-// without delaying it.
+// NewEasy returns EASY backfill. The first job that has to wait gets a reservation, and later jobs start if they do not
+// delay it. The policy is for one goroutine at a time.
 func NewEasy(e Estimate) sched.Policy { return &policy{name: "easy", estimate: e} }
 
-// NewConservative is conservative backfill: every job is given a reservation, and later jobs start if they fit without
-// delaying any.
+// NewConservative returns conservative backfill. Every job gets a reservation, and later jobs start if they delay none.
+// The policy remembers reservations between plans; it is for one goroutine at a time.
 func NewConservative(e Estimate) sched.Policy {
 	return &policy{name: "conservative", all: true, estimate: e, kept: map[string]*reservation{}}
 }
 
-// Name is easy or conservative.
+// Name is "easy" or "conservative".
 func (p *policy) Name() string { return p.name }
 
-// Plan starts what may start now, and says when reserved jobs are to start.
+// Plan starts what may start now, and gives the start of each reservation.
 func (p *policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -93,9 +95,9 @@ func (p *policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	return t.plan, nil
 }
 
-// Starts tells when each of the snapshot's pending jobs would start by a plan that reserves for one after the other, in
-// their order, as a batch system's planner does. The zero time is of jobs that never could. An error is that of
-// [sched.CheckSnapshot].
+// Starts estimates when each pending job of the snapshot would start, in the snapshot's order. It reserves for one job
+// after another, as a batch system's planner does. The zero time means that the job could never start. The error is
+// that of [sched.CheckSnapshot].
 func Starts(s *sched.Snapshot, e Estimate) ([]time.Time, error) {
 	if err := sched.CheckSnapshot(s); err != nil {
 		return nil, err
@@ -113,7 +115,7 @@ func Starts(s *sched.Snapshot, e Estimate) ([]time.Time, error) {
 	return out, nil
 }
 
-// begin makes the profile of what runs. It tells whether its units are others than before.
+// begin makes the profile of the running jobs. It reports whether the units have changed.
 func (p *policy) begin(s *sched.Snapshot) (changed bool) {
 	changed = p.units.renew(s)
 	p.profile.reset(s.Nodes, p.units.width, p.units.free(s), int64(s.Cycle))
@@ -133,7 +135,7 @@ func (p *policy) begin(s *sched.Snapshot) (changed bool) {
 	return changed
 }
 
-// reserve finds the earliest start of a job and takes what it needs there. It returns nil if there is none.
+// reserve finds the earliest start of a job and takes what the job needs then. It returns nil if there is none.
 func (p *policy) reserve(of *sched.Pending, w *want) *reservation {
 	if w.err != nil || w.required.holds < of.Job.Tasks {
 		return nil
@@ -157,7 +159,7 @@ func (p *policy) reserve(of *sched.Pending, w *want) *reservation {
 	return r
 }
 
-// try moves a reservation to a place if it can start there before a limit.
+// try moves a reservation to a place where it can start before the limit.
 func (p *policy) try(r *reservation, at *where, length, limit int64) {
 	start, ok := p.profile.earliest(at.units, at.demand, r.job.Tasks, length, limit)
 	if ok {

@@ -65,7 +65,7 @@ func plan(t *testing.T, p sched.Policy, s *sched.Snapshot) (started []string, at
 	return schedtest.Started(got), at
 }
 
-// TestNobodyDelaysAReservation: what is over by the reservation starts, and what is one nanosecond too long does not.
+// TestNobodyDelaysAReservation: a job that ends by the reservation starts; one that is a nanosecond longer does not.
 func TestNobodyDelaysAReservation(t *testing.T) {
 	started, at := plan(t, backfill.NewEasy(backfill.Forecast()), build(t, 100))
 	assert.Equal(t, []string{"short"}, started)
@@ -125,8 +125,8 @@ func TestWhatIsPlannedBy(t *testing.T) {
 	}
 }
 
-// TestConservativeKeepsItsWord: a job that came later and is worth more room elsewhere does not push one back. When one
-// ends early, the others move forward, each no further than leaves those before it alone.
+// TestConservativeKeepsItsWord: a later job does not push back a reservation. When a job ends early, reservations move
+// forward, as far as they delay no earlier one.
 func TestConservativeKeepsItsWord(t *testing.T) {
 	p := backfill.NewConservative(backfill.Forecast())
 	_, at := plan(t, p, build(t, 101))

@@ -12,10 +12,10 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrEstimate is the sentinel of errors about estimates that there are not.
+// ErrEstimate is wrapped by errors about an invalid estimate.
 var ErrEstimate = errors.New("backfill: invalid estimate")
 
-// Estimate says by which runtimes is planned. The zero value is [Requested].
+// Estimate chooses the runtimes that are planned with. The zero value is [Requested].
 type Estimate struct {
 	kind     kind
 	quantile float64
@@ -29,16 +29,16 @@ const (
 	quantile
 )
 
-// Requested plans by the time that a job's user has asked for, [sched.Job].Requested, and by the forecast where nobody
-// has asked for a time. It is what batch systems do.
+// Requested plans with the time that a job's user asked for, [sched.Job].Requested, and with the forecast's point if
+// there is none. Batch systems do this.
 func Requested() Estimate { return Estimate{} }
 
-// Forecast plans by the forecast's point (Tsafrir, Etsion and Feitelson, "Backfilling using system-generated
+// Forecast plans with the forecast's point (Tsafrir, Etsion and Feitelson, "Backfilling using system-generated
 // predictions rather than user runtime estimates", TPDS 2007).
 func Forecast() Estimate { return Estimate{kind: forecast} }
 
-// Quantile plans by the q-quantile of the forecast's distribution, of what runs given that it has run for so long. Q is
-// above 0 and below 1; other values are an error that wraps [ErrEstimate].
+// Quantile plans with the q-quantile of the forecast's distribution, 0 < q < 1. For a running job the distribution is
+// conditioned on how long the job has run. The error wraps [ErrEstimate].
 func Quantile(q float64) (Estimate, error) {
 	if !(q > 0 && q < 1) {
 		return Estimate{}, fmt.Errorf("%w: quantile %v, want above 0 and below 1", ErrEstimate, q)
@@ -63,7 +63,7 @@ func ParseEstimate(text string) (Estimate, error) {
 		ErrEstimate, text)
 }
 
-// String is what [ParseEstimate] reads.
+// String writes what [ParseEstimate] reads.
 func (e Estimate) String() string {
 	switch e.kind {
 	case forecast:
@@ -78,19 +78,19 @@ func (e Estimate) String() string {
 // MarshalText writes what [ParseEstimate] reads.
 func (e Estimate) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText reads it.
+// UnmarshalText reads as [ParseEstimate] does.
 func (e *Estimate) UnmarshalText(text []byte) (err error) {
 	*e, err = ParseEstimate(string(text))
 	return err
 }
 
-// longest bounds an estimate, so that sums of a few do not overflow: 50 years.
+// longest limits an estimate to 50 years, so that sums of a few estimates do not overflow.
 const longest = int64(50 * 365 * 24 * time.Hour)
 
-// nanoseconds rounds a number of seconds up. It is at least 1 ns and at most 50 years.
+// nanoseconds converts seconds, rounding up. The result is at least 1 ns and at most 50 years.
 func nanoseconds(seconds float64) int64 {
 	if ns := math.Ceil(seconds * 1e9); ns < float64(longest) {
-		return max(1, int64(ns)) // also of what is not a number
+		return max(1, int64(ns))
 	}
 	return longest
 }
@@ -107,7 +107,7 @@ func (e Estimate) of(j *sched.Job, p *predict.Prediction) int64 {
 	}
 }
 
-// slowed is an estimate off the preferred nodes.
+// slowed is the same estimate off the preferred nodes.
 func slowed(ns int64, j *sched.Job) int64 {
 	if factor := j.SlowdownOrOne(); factor > 1 {
 		return int64(min(math.Ceil(float64(ns)*factor), float64(longest)))
@@ -115,8 +115,8 @@ func slowed(ns int64, j *sched.Job) int64 {
 	return ns
 }
 
-// left is how long a running job still takes, in nanoseconds, at least 1. A job that has run for longer than its
-// estimate is expected to run on for as long again as it is over, but for one cycle at least.
+// left is the remaining time of a running job in nanoseconds, at least 1. A job that has overrun its estimate by some
+// time is expected to run for the same time again, and for at least one cycle.
 func (e Estimate) left(r *sched.Running, now time.Time, cycle time.Duration) int64 {
 	ran := max(0, int64(now.Sub(r.Started)))
 	whole := e.whole(r, ran)
@@ -129,7 +129,7 @@ func (e Estimate) left(r *sched.Running, now time.Time, cycle time.Duration) int
 	return min(max(ran-whole, int64(cycle), 1), longest)
 }
 
-// whole is the estimate at full speed of a job that has run for so long.
+// whole is the estimated runtime at full speed of a job that has run for ran nanoseconds.
 func (e Estimate) whole(r *sched.Running, ran int64) int64 {
 	d := r.Prediction.Dist
 	if e.kind != quantile || d == nil {

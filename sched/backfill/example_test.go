@@ -11,7 +11,7 @@ import (
 	"github.com/hedgesched/hedge/sched/schedtest"
 )
 
-// queue is four nodes, two of which are held for 100 s more, and three jobs that wait.
+// queue is four nodes, two of which are held for 100 s more, and three pending jobs.
 func queue() *sched.Snapshot {
 	s, err := schedtest.Snapshot(schedtest.Nodes(4, 1)).
 		Running(schedtest.Job("simulation", 2).Runs(100), 0, "n0", "n1").
@@ -60,7 +60,7 @@ func ExampleNewConservative() {
 	// long in 2m30s
 }
 
-// What a batch system would answer when it is asked when jobs start, if users have asked for two hours each.
+// Starts answers as a batch system does that is asked when jobs start. Each user has asked for two hours.
 func ExampleStarts() {
 	s := queue()
 	s.Running[0].Job.Requested = 2 * time.Hour

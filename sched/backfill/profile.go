@@ -8,15 +8,15 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// never is later than any time of a profile, in nanoseconds from now: 200 years.
+// never is later than any time of a profile: 200 years, in nanoseconds from now.
 const never = int64(200*365*24*3600) * 1e9
 
-// profile is what will be free, from now on, on each unit of the cluster. Times are nanoseconds from now.
+// profile is what will be free on each unit of the cluster from now on. Times are nanoseconds from now.
 type profile struct {
 	nodes *sched.NodeSet
 	width int
 	units []steps
-	grid  int64 // starts are multiples of it; 0 for any time
+	grid  int64 // starts are multiples of it; 0 allows any time
 
 	events []change  // scratch
 	queue  []int     // scratch
@@ -24,13 +24,13 @@ type profile struct {
 	spare  []float64 // scratch
 }
 
-// steps is what is free on a unit: free[i*width:(i+1)*width] from at[i] until at[i+1], the last for ever.
+// steps is what is free on a unit: free[i*width:(i+1)*width] from at[i] until at[i+1], the last row for ever.
 type steps struct {
 	at   []int64
 	free []float64
 }
 
-// change is by how many more tasks fit if a job starts at this time or later.
+// change is the number of tasks more that fit if a job starts at this time or later.
 type change struct {
 	at    int64
 	tasks int
@@ -39,7 +39,7 @@ type change struct {
 // share is a number of tasks on one unit.
 type share struct{ unit, tasks int }
 
-// reset begins with what is free now.
+// reset starts again with what is free now.
 func (p *profile) reset(nodes *sched.NodeSet, width int, free []float64, grid int64) {
 	p.nodes = nodes
 	n := len(free) / max(width, 1)
@@ -54,7 +54,7 @@ func (p *profile) reset(nodes *sched.NodeSet, width int, free []float64, grid in
 	}
 }
 
-// split makes a time the beginning of a step and returns its index.
+// split makes a time the beginning of a step and returns the index of that step.
 func (p *profile) split(s *steps, at int64) int {
 	i, found := slices.BinarySearch(s.at, at)
 	if found {
@@ -66,7 +66,7 @@ func (p *profile) split(s *steps, at int64) int {
 	return i
 }
 
-// join removes a step that is like the one before it.
+// join removes a step that equals the one before it.
 func (p *profile) join(s *steps, i int) {
 	w := p.width
 	if i < 1 || i >= len(s.at) || !slices.Equal(s.free[(i-1)*w:i*w], s.free[i*w:(i+1)*w]) {
@@ -76,7 +76,7 @@ func (p *profile) join(s *steps, i int) {
 	s.free = slices.Delete(s.free, i*w, (i+1)*w)
 }
 
-// add gives (or, below 0, takes) tasks of a demand on a unit from one time until another.
+// add frees tasks of a demand on a unit from one time until another; a negative number takes them.
 func (p *profile) add(unit int, from, to int64, demand []float64, tasks int) {
 	s := &p.units[unit]
 	first := p.split(s, from)
@@ -94,7 +94,7 @@ func (p *profile) add(unit int, from, to int64, demand []float64, tasks int) {
 	p.join(s, first)
 }
 
-// take reserves shares for a job from a start on; give returns them.
+// take reserves shares for a job from its start for its length; give undoes that.
 func (p *profile) take(shares []share, demand []float64, start, length int64) {
 	for _, s := range shares {
 		p.add(s.unit, start, start+length, demand, -s.tasks)
@@ -107,7 +107,7 @@ func (p *profile) give(shares []share, demand []float64, start, length int64) {
 	}
 }
 
-// room is how many tasks fit on a unit from a start on for a length of time.
+// room is the number of tasks that fit on a unit from a start for a length of time.
 func (p *profile) room(unit int, demand []float64, start, length int64) int {
 	s := &p.units[unit]
 	i, found := slices.BinarySearch(s.at, start)
@@ -121,7 +121,7 @@ func (p *profile) room(unit int, demand []float64, start, length int64) int {
 	return fit
 }
 
-// holds tells whether there is room for shares.
+// holds reports whether there is room for the shares.
 func (p *profile) holds(shares []share, demand []float64, start, length int64) bool {
 	for _, s := range shares {
 		if p.room(s.unit, demand, start, length) < s.tasks {
@@ -131,8 +131,8 @@ func (p *profile) holds(shares []share, demand []float64, start, length int64) b
 	return true
 }
 
-// fill divides a gang among units where it is to start, those with the least room first, as a placer does. It
-// returns none if there is no room.
+// fill divides a gang among units at a start, units with the least room first, as a placer does. It returns nil if
+// there is no room.
 func (p *profile) fill(units []int32, demand []float64, tasks int, start, length int64) []share {
 	var out []share
 	total := 0
@@ -156,7 +156,7 @@ func (p *profile) fill(units []int32, demand []float64, tasks int, start, length
 	return out
 }
 
-// earliest is the first time before a limit at which a gang can start on these units and run for a length of time.
+// earliest is the first start before a limit at which a gang fits on these units for a length of time.
 func (p *profile) earliest(units []int32, demand []float64, tasks int, length, limit int64) (start int64, ok bool) {
 	p.events = p.events[:0]
 	level := 0
@@ -182,7 +182,7 @@ func (p *profile) earliest(units []int32, demand []float64, tasks int, length, l
 	}
 }
 
-// align is the first time, not before this one, at which a job may start.
+// align rounds a time up to one at which a job may start.
 func (p *profile) align(at int64) int64 {
 	if p.grid > 0 {
 		if rest := at % p.grid; rest > 0 {
@@ -192,9 +192,9 @@ func (p *profile) align(at int64) int64 {
 	return at
 }
 
-// changes adds to the events how many tasks fit on a unit by when they start, up to so many, and returns how many fit
-// if they start now. What fits is the least over the steps that the job would overlap; a queue of the steps that may
-// still be the least, as for any sliding minimum, finds it.
+// changes appends to events how the number of tasks that fit on a unit, at most tasks, depends on the start. It returns
+// the number that fit now. That number is the minimum over the steps that the job would overlap, found by a
+// sliding-window minimum: queue has the steps that may still be the minimum.
 func (p *profile) changes(s *steps, demand []float64, tasks int, length, limit int64) (now int) {
 	p.fits = p.fits[:0]
 	for i := range s.at {

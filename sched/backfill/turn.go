@@ -9,7 +9,7 @@ import (
 	"github.com/hedgesched/hedge/sched/place"
 )
 
-// turn is a plan being made.
+// turn is a plan in the making.
 type turn struct {
 	*policy
 	snap    *sched.Snapshot
@@ -20,13 +20,14 @@ type turn struct {
 	head    string // the job that EASY has reserved for
 }
 
-// waiting is a decision whose reason wants those added that hold the room.
+// waiting is a decision whose reason is to name the jobs that hold the room.
 type waiting struct {
 	decision int // or -1 for the plan's rest
 	place    *where
 }
 
-// easy starts jobs in their order until one has to wait, reserves for that one, and then starts what fits beside it.
+// easy starts jobs in order until one has to wait, reserves for that job, and then starts later jobs that fit beside
+// the reservation.
 func (t *turn) easy() {
 	for i := range t.snap.Pending {
 		p := &t.snap.Pending[i]
@@ -46,7 +47,7 @@ func (t *turn) easy() {
 	}
 }
 
-// startNow starts a job if it fits now and until its estimated end, on preferred nodes or else on any.
+// startNow starts a job if it fits from now to its estimated end, on preferred nodes first, else on required ones.
 func (t *turn) startNow(p *sched.Pending, w *want) bool {
 	length := t.estimate.of(p.Job, &p.Prediction)
 	for _, at := range [...]*where{w.preferred, w.required} {
@@ -61,7 +62,7 @@ func (t *turn) startNow(p *sched.Pending, w *want) bool {
 			room += min(t.profile.room(int(u), at.demand, 0, 1), p.Job.Tasks)
 		}
 		if room < p.Job.Tasks {
-			at.bound = room // what is free now only shrinks
+			at.bound = room // within a plan the free room only shrinks
 			continue
 		}
 		shares := t.profile.fill(at.units, at.demand, p.Job.Tasks, 0, length)
@@ -75,12 +76,12 @@ func (t *turn) startNow(p *sched.Pending, w *want) bool {
 	return false
 }
 
-// start puts a gang on nodes of the units that it has shares of.
+// start places a gang on nodes of the units that its shares name.
 func (t *turn) start(j *sched.Job, at *where, shares []share) {
 	var nodes []sched.NodeTasks
 	for _, s := range shares {
 		placed, ok := t.placer.Place(at.need, t.units.cells[s.unit], s.tasks)
-		if !ok { // the profile and the placer count alike
+		if !ok { // not reached: the profile and the placer count alike
 			continue
 		}
 		nodes = append(nodes, placed...)
@@ -91,7 +92,7 @@ func (t *turn) start(j *sched.Job, at *where, shares []share) {
 		Reason: sched.Reason{Code: sched.ReasonPlaced, Set: at.name, Probability: sched.UnknownProbability}})
 }
 
-// refuse decides that a job stays pending if even the empty nodes cannot hold it.
+// refuse defers a job that even empty nodes cannot hold.
 func (t *turn) refuse(j *sched.Job, w *want) bool {
 	code := sched.ReasonTooLarge
 	switch {
@@ -105,7 +106,7 @@ func (t *turn) refuse(j *sched.Job, w *want) bool {
 	return true
 }
 
-// wait tells when a job is to start.
+// wait defers a job to the start of its reservation.
 func (t *turn) wait(r *reservation) {
 	t.plan.Stats.Options++
 	t.waits = append(t.waits, waiting{len(t.plan.Decisions), r.place})
@@ -113,7 +114,7 @@ func (t *turn) wait(r *reservation) {
 		Reason: sched.Reason{Code: sched.ReasonWaiting, Set: r.place.name, Probability: sched.UnknownProbability}})
 }
 
-// queue lets a job wait without a reservation, for the reason that all such jobs share.
+// queue defers a job without a reservation. All such jobs share one reason.
 func (t *turn) queue(at *where) {
 	if t.plan.Rest.Code == "" {
 		t.plan.Rest = sched.Reason{Code: sched.ReasonWaiting, Probability: sched.UnknownProbability}
@@ -124,7 +125,7 @@ func (t *turn) queue(at *where) {
 	}
 }
 
-// conservative keeps the reservations there are, moves them forward, and adds those of new jobs.
+// conservative restores the reservations, moves them forward, and adds those of new jobs.
 func (t *turn) conservative(changed bool) {
 	wants := make([]want, len(t.snap.Pending))
 	now := make([]*reservation, len(t.snap.Pending))
@@ -159,14 +160,14 @@ func (t *turn) conservative(changed bool) {
 	}
 }
 
-// decide starts a job whose reservation is for now. It keeps the others.
+// decide starts a job whose reservation is for now, and keeps every other reservation.
 func (t *turn) decide(p *sched.Pending, w *want, r *reservation) {
 	switch {
-	case r == nil: // not within two hundred years
+	case r == nil: // no start within 200 years
 		t.queue(w.required)
 	case r.at == 0:
 		t.start(p.Job, r.place, r.shares)
-		t.kept[p.Job.ID] = r // for a start that fails
+		t.kept[p.Job.ID] = r // in case the start fails
 		r.start = t.snap.Now
 	default:
 		t.wait(r)
@@ -175,7 +176,7 @@ func (t *turn) decide(p *sched.Pending, w *want, r *reservation) {
 	}
 }
 
-// restore puts the reservations into the profile, in order of their starts, as far as there is room for them.
+// restore puts reservations back into the profile in order of their starts. Those without room become invalid.
 func (t *turn) restore(kept []*reservation, wants []want, changed bool) {
 	order := make([]int, 0, len(kept))
 	for i, r := range kept {
@@ -212,7 +213,7 @@ func (t *turn) restore(kept []*reservation, wants []want, changed bool) {
 	}
 }
 
-// forward moves a reservation to the earliest start that there is now.
+// forward moves a reservation to the earliest start that is possible now.
 func (t *turn) forward(p *sched.Pending, w *want, r *reservation) *reservation {
 	t.profile.give(r.shares, r.place.demand, r.at, r.length)
 	if better := t.reserve(p, w); better != nil && better.at <= r.at {
@@ -224,7 +225,7 @@ func (t *turn) forward(p *sched.Pending, w *want, r *reservation) *reservation {
 	return r
 }
 
-// explain names those that hold the room that jobs wait for. It is worked out once for each place.
+// explain names the jobs that hold the room which others wait for. It does so once for each place.
 func (t *turn) explain() {
 	if len(t.waits) == 0 {
 		return

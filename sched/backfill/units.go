@@ -7,14 +7,13 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// units are what the profile counts in. Where all tasks hold the same, a task may go wherever another goes. A unit is
-// then all nodes that no set tells apart, and what is free on it is a number of tasks. So a reservation is not bound to
-// nodes before it starts. Otherwise each node is a unit by itself, with all its resources, and a reservation is one of
-// nodes.
+// units are what the profile counts. If all tasks demand the same, a unit is the set of nodes that no equivalence set
+// tells apart, and its free amount is a number of tasks: a reservation is then not bound to nodes before it starts.
+// Otherwise each node is a unit of its own with all its resources, and a reservation is for particular nodes.
 type units struct {
 	nodes  *sched.NodeSet
-	task   []float64       // what every task holds; nil if they differ
-	keys   map[string]bool // labels that sets look at
+	task   []float64       // the demand of every task; nil if demands differ
+	keys   map[string]bool // labels that equivalence sets use
 	of     []int32         // unit by node
 	cells  [][]int32       // nodes by unit
 	demand []float64       // of a task, where task is not nil: 1
@@ -22,7 +21,7 @@ type units struct {
 	places map[string]*where
 }
 
-// where is where the gangs of a kind of job may go.
+// where is the equivalence set that gangs with one demand may use.
 type where struct {
 	name   string
 	demand []float64 // on a unit
@@ -30,17 +29,17 @@ type where struct {
 	nodes  []int32
 	units  []int32
 	holds  int // tasks on empty nodes
-	bound  int // tasks that may fit now at most, at this point of the cycle
+	bound  int // upper bound of the tasks that fit now, in this cycle
 }
 
-// want is a kind of job.
+// want is the set that a job requires and the one that it prefers.
 type want struct {
 	required  *where
-	preferred *where // nil where it is no other
+	preferred *where // nil if it is no smaller than required
 	err       error
 }
 
-// renew looks at a snapshot and tells whether the units are others than before.
+// renew takes in a snapshot and reports whether the units have changed.
 func (u *units) renew(s *sched.Snapshot) (changed bool) {
 	task, same := common(s)
 	fresh := u.nodes != s.Nodes || (u.task != nil) != same || same && !slices.Equal(u.task, task)
@@ -63,7 +62,7 @@ func (u *units) renew(s *sched.Snapshot) (changed bool) {
 	return fresh
 }
 
-// common is what a task holds, if that is the same for all jobs.
+// common returns the demand of a task, if it is the same for all jobs.
 func common(s *sched.Snapshot) (task []float64, same bool) {
 	look := func(j *sched.Job) bool {
 		d, err := s.Nodes.Demand(j.Demand)
@@ -88,7 +87,7 @@ func common(s *sched.Snapshot) (task []float64, same bool) {
 	return task, task != nil
 }
 
-// note takes in the labels that the pending jobs' sets look at, and tells whether any is new.
+// note takes in the labels that pending jobs' equivalence sets use, and reports whether any is new.
 func (u *units) note(s *sched.Snapshot) (news bool) {
 	if u.task == nil {
 		return false
@@ -140,7 +139,7 @@ func (u *units) divide() {
 	}
 }
 
-// signature is what sets can tell of a node.
+// signature is the part of a node's labels that equivalence sets can see.
 func (u *units) signature(node int, keys []string) string {
 	var b strings.Builder
 	labels := u.nodes.Node(node).Labels
@@ -175,7 +174,7 @@ func (u *units) on(need []float64) []float64 {
 	return need
 }
 
-// want is the kind of a job.
+// want returns the sets of a job.
 func (u *units) want(j *sched.Job) want {
 	need, err := u.nodes.Demand(j.Demand)
 	if err != nil {

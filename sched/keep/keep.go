@@ -1,23 +1,23 @@
-// Package keep is a policy of our own that throws little work away. It plans as 3Sigma does (package threesigma), and
-// gives it what the paper lacks: a price of the work that a preemption throws away. 3Sigma's price of a preemption is
-// the utility that the victim is expected to earn. That is the same for a job that holds one node and for one that
-// holds a thousand, and at most doubles between a job that has just begun and one that is nearly done. So 3Sigma stops
-// wide jobs that have run for days where a narrow one that has just begun would do, or where waiting would.
+// Package keep is a policy of our own that throws little work away. It plans as 3Sigma does (package threesigma) and
+// adds a price that the paper does not have: the price of the work that a preemption loses. 3Sigma charges for a
+// preemption the utility that the victim is expected to earn. That is the same for a job on one node and for a job on a
+// thousand, and it at most doubles from a job's beginning to its end. So 3Sigma may stop a wide job that has run for
+// days where stopping a narrow new one, or waiting, would do.
 //
 // # The knob
 //
-// Lost work and met deadlines become commensurable by one number, [Config.MachineHours]: how many machine-hours of work
-// may be thrown away so that one more deadline is met. A preemption then costs, beside the utility of the victim,
+// One number makes lost work and met deadlines comparable, [Config.MachineHours]: the machine-hours of work that one
+// more met deadline is worth. A preemption then costs, in addition to the utility of the victim,
 //
 //	machine-hours that the victim has run · worth of a deadline / MachineHours
 //
-// Where a user has no number in mind, it follows from the jobs: [Config.Jobs] times the mean size, in machine-hours, of
-// the jobs with deadlines that have come so far. The frontier of misses against lost work is on the page docs/keep.md.
+// If MachineHours is not set, it is derived from the jobs: it is [Config.Jobs] times the mean size, in machine-hours,
+// of the jobs with deadlines seen so far. docs/keep.md has the frontier of deadline misses against lost work.
 //
-// A job that keeps its work when it is stopped ([sched.Job.Checkpoint]) costs no more than 3Sigma says.
+// A job that keeps its work when it is stopped ([sched.Job.Checkpoint]) has no such surcharge.
 //
-// The package never preempts on its own. 3Sigma's plan does, for a start of higher priority that is verified and
-// happens at once. It reads no clock and uses no randomness.
+// The package preempts only what 3Sigma's plan preempts: for a start of higher priority that is verified and happens at
+// once. It reads no clock and uses no randomness.
 package keep
 
 import (
@@ -36,29 +36,30 @@ var ErrConfig = errors.New("keep: invalid configuration")
 
 // Config of a policy. The zero value is ready for use.
 type Config struct {
-	// MachineHours is how many machine-hours of work a met deadline is worth, above 0; 0 lets it follow from Jobs.
+	// MachineHours is the work, in machine-hours, that one met deadline is worth; finite and above 0. 0 derives it from
+	// Jobs.
 	MachineHours float64
-	// Jobs is how many times the size of a mean job with a deadline may be thrown away for one deadline that is met,
-	// above 0; 0 means [DefaultJobs]. It is not used if MachineHours is set.
+	// Jobs is the work that may be lost for one met deadline, as a multiple of the mean size of a job with a deadline;
+	// finite and above 0. 0 means [DefaultJobs]. It is not used if MachineHours is set.
 	Jobs float64
-	// Plan is how 3Sigma plans. Its Surcharge must be nil. Its Name is "keep" if it is empty.
+	// Plan configures 3Sigma. Its Surcharge must be nil. An empty Name becomes "keep".
 	Plan threesigma.Config
 }
 
-// DefaultJobs is [Config.Jobs] where nothing is set.
+// DefaultJobs is the default of [Config.Jobs].
 const DefaultJobs = 10
 
 // Policy is a [sched.Policy]. It is for one goroutine at a time.
 type Policy struct {
 	plan *threesigma.Policy
 	cfg  Config
-	// known are the jobs with deadlines that wait or run, and were there in the last cycle.
+	// known are the jobs with deadlines that wait or run in this cycle, knew those of the last cycle.
 	known, knew map[string]struct{}
-	// jobs, hours and worth are of the jobs with deadlines so far: their number, their machine-hours, what they are worth
-	// in time.
+	// jobs counts the jobs with deadlines so far. hours is the sum of their machine-hours, worth the sum of what they are
+	// worth at their deadlines.
 	jobs, hours, worth float64
 	nodes              *sched.NodeSet
-	// machine is the part of a machine that an amount of each resource is.
+	// machine is, by resource, the fraction of a mean machine that one unit of it is.
 	machine map[string]float64
 }
 
@@ -102,10 +103,10 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	return p.plan.Plan(ctx, s)
 }
 
-// surcharge is what the work is worth that a preemption throws away.
+// surcharge is the price of the work that preempting r would lose.
 func (p *Policy) surcharge(r *sched.Running, ran time.Duration) float64 {
 	if p.jobs == 0 {
-		return 0 // nobody preempts for a deadline where there is none
+		return 0 // no job has had a deadline, so none is preempted for
 	}
 	budget := p.cfg.MachineHours
 	if budget == 0 {
@@ -114,7 +115,7 @@ func (p *Policy) surcharge(r *sched.Running, ran time.Duration) float64 {
 	return p.machines(r.Job) * ran.Hours() / budget * p.worth / p.jobs
 }
 
-// meet counts the jobs with deadlines that it has not seen yet.
+// meet counts the jobs with deadlines that are new in this cycle.
 func (p *Policy) meet(s *sched.Snapshot) {
 	p.known, p.knew = p.knew, p.known
 	clear(p.known)
@@ -140,12 +141,12 @@ func (p *Policy) meet(s *sched.Snapshot) {
 	}
 	for i := range s.Running {
 		if j := s.Running[i].Job; j.Deadline > 0 {
-			p.known[j.ID] = struct{}{} // or it would count again when it is preempted
+			p.known[j.ID] = struct{}{} // so that it does not count again when it is preempted
 		}
 	}
 }
 
-// measure learns how large a machine is, the mean over the nodes.
+// measure computes the mean machine.
 func (p *Policy) measure(nodes *sched.NodeSet) {
 	if nodes == p.nodes {
 		return
@@ -163,7 +164,7 @@ func (p *Policy) measure(nodes *sched.NodeSet) {
 	}
 }
 
-// machines is how many machines a job holds, by the resource of which it holds most.
+// machines is the number of machines that a job holds, by its dominant resource.
 func (p *Policy) machines(j *sched.Job) float64 {
 	if len(j.Demand) == 0 {
 		return float64(j.Tasks) * p.machine[sched.WholeNode]

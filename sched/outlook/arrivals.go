@@ -6,19 +6,19 @@ import (
 	"github.com/hedgesched/hedge/dist"
 )
 
-// remembered is how many of the latest arrivals are like those to come.
+// remembered is the number of latest arrivals that stand for those to come.
 const remembered = 256
 
-// arrival is a job that has come, as one that may come again.
+// arrival is a job that has arrived, as a model of one that may arrive.
 type arrival struct {
 	at       float64 // seconds since the origin
 	traits   traits
-	deadline float64 // since it came; +Inf without one
+	deadline float64 // seconds after arrival; +Inf without one
 	runtime  dist.Distribution
 	size     []float64
 }
 
-// arrivals are the latest jobs that came.
+// arrivals are the latest arrivals.
 type arrivals struct {
 	ring []arrival
 	next int
@@ -33,14 +33,14 @@ func (a *arrivals) add(j *arrival) {
 	a.next = (a.next + 1) % remembered
 }
 
-// few is how many arrivals there must have been before any are expected.
+// few is the number of arrivals below which none are expected.
 const few = 10
 
-// quiet is after how many mean gaps without an arrival fewer are expected.
+// quiet is the number of mean gaps without an arrival after which gaps are stretched.
 const quiet = 5
 
-// replay is a function that gives the jobs to come in a world, as [world.run] asks for them: the latest arrivals, again
-// in their order and with their gaps, from a random one on.
+// replay returns the source of future arrivals that [world.run] takes: the latest arrivals in order and with their
+// gaps, starting at a random one.
 func (a *arrivals) replay(now, giveUp float64, hash uint64, most, order int) func() (float64, entry, bool) {
 	n := len(a.ring)
 	if n < few {

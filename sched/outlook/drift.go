@@ -7,28 +7,28 @@ import (
 )
 
 const (
-	scales    = 24  // of estimates: each twice the one before
-	memory    = 128 // ratios a scale
-	belief    = 6   // periods that weigh as much as what the worlds say
-	doubt     = 1   // by how much one period alone is believed to tell too little of what may come
-	neighbour = 1   // scales on either side that count, too
+	scales    = 24  // scales of estimates, each twice the one before
+	memory    = 128 // ratios kept per scale
+	belief    = 6   // number of periods that weigh as much as the worlds' estimate
+	doubt     = 1   // a single period's quantiles are widened by this share
+	neighbour = 1   // neighbouring scales on either side that count too
 )
 
-// drift is how estimates have come out: logarithms of the true wait over the estimated one, in units of the spread that
-// the worlds said, by the scale of the estimate.
+// drift is how estimates came out: the logarithm of the true wait over the estimated one, in units of the estimate's
+// spread, by the scale of the estimate.
 type drift struct {
 	past   [scales]ring
-	open   [scales][]observed // of jobs that still wait: their ratio is at least that
+	open   [scales][]observed // lower bounds, from jobs that still wait
 	shifts [scales]shift
 }
 
-// ring is the latest ratios.
+// ring keeps the latest ratios.
 type ring struct {
 	ratios []observed
 	next   int
 }
 
-// observed is a ratio, or what it is at least.
+// observed is a ratio or, if open, a lower bound of one.
 type observed struct {
 	ratio  float64
 	at     float64 // when it was seen
@@ -36,10 +36,10 @@ type observed struct {
 	open   bool
 }
 
-// shift is what to add to the logarithm of an estimate at each level, in units of the spread.
+// shift is the correction of the logarithm of an estimate at each level, in units of the spread.
 type shift struct {
 	at     [levels]float64
-	weight float64 // of it, up to 1; what the worlds say has the rest
+	weight float64 // from 0 to 1; the uncorrected estimate has the rest
 }
 
 func scale(median, unit float64) int {
@@ -57,22 +57,22 @@ func (d *drift) learn(t *telling, now, unit float64) {
 	r.next = (r.next + 1) % memory
 }
 
-// begin is the beginning of a cycle: what is open is told anew.
+// begin starts a cycle: open ratios are collected anew.
 func (d *drift) begin() {
 	for i := range d.open {
 		d.open[i] = d.open[i][:0]
 	}
 }
 
-// wait tells of a job that still waits.
+// wait takes in a job that still waits.
 func (d *drift) wait(t *telling, now, unit float64) {
 	i := scale(t.median, unit)
 	d.open[i] = append(d.open[i], observed{ratio: logRatio(now-t.at, t.median, unit) / t.spread, at: now, open: true})
 }
 
-// settle works out the shifts: quantiles of the ratios by Kaplan and Meier's estimate of a distribution of which some
-// values are only known to be larger than something. Jobs that have waited for an hour and started within the same hour
-// have waited for the same: together they weigh as much as one.
+// settle computes the shifts. They are quantiles of the ratios by the Kaplan-Meier estimator, with open ratios as
+// censored values. Estimates of one period are not independent: jobs that waited through the same hour met the same
+// congestion. So the ratios of one period together weigh as much as one.
 func (d *drift) settle(scratch []observed, unit float64) []observed {
 	for i := range d.shifts {
 		all := scratch[:0]
@@ -97,8 +97,8 @@ func (s *shift) widen(factor float64) {
 	}
 }
 
-// weigh gives each ratio its weight, so that those of a period weigh one together. It returns the sum of the weights of
-// those that are not open.
+// weigh sets the weights, so that the ratios of one period sum to one. It returns the weight of those that are not
+// open.
 func weigh(all []observed, period float64) (sum float64) {
 	slices.SortFunc(all, func(a, b observed) int { return cmp.Compare(a.at, b.at) })
 	for i := 0; i < len(all); {
@@ -117,7 +117,7 @@ func weigh(all []observed, period float64) (sum float64) {
 	return sum
 }
 
-// beyond is how much larger than the largest of the ratios known one may be that is still open, in spreads.
+// beyond is added to the largest ratio, in spreads, for quantiles that the open ratios leave undetermined.
 const beyond = 1
 
 func quantiles(all []observed) (out [levels]float64) {

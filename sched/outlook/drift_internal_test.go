@@ -37,7 +37,7 @@ func TestJobsOfAPeriodWeighOne(t *testing.T) {
 	assert.InDelta(t, 4.0/5, weigh(all, 100), 1e-12)
 }
 
-// TestDriftLearns: estimates that come out at twice what they say are doubled, soon; other scales stay.
+// TestDriftLearns: if waits are twice the estimates, estimates are soon doubled; other scales stay as they are.
 func TestDriftLearns(t *testing.T) {
 	var d drift
 	for i := range 100 {
@@ -51,7 +51,7 @@ func TestDriftLearns(t *testing.T) {
 	assert.Zero(t, d.shifts[scale(10_000, 1)].weight)
 }
 
-// TestBestOrder is the one whose estimates come out best.
+// TestBestOrder: the best order is the one with the least error.
 func TestBestOrder(t *testing.T) {
 	var s scores
 	assert.Equal(t, byPlan, s.best())

@@ -12,8 +12,8 @@ import (
 	"github.com/hedgesched/hedge/sched/schedtest"
 )
 
-// Two jobs wait for one that runs for 10 to 20 minutes. In a program of yours, the snapshot and the plan are those of
-// the cycle that sched.WithObserver is told of.
+// Two jobs wait for one that runs for 10 to 20 minutes. In a program, the snapshot and the plan are those of the cycle
+// that sched.WithObserver receives.
 func Example() {
 	training, err := dist.NewUniform(600, 1200)
 	if err != nil {

@@ -10,43 +10,44 @@ import (
 	"github.com/hedgesched/hedge/sched/internal/odds"
 )
 
-// candidate is a job of the cycle that stays pending.
+// candidate is a pending job of this cycle.
 type candidate struct {
 	*waiting
 	pending *sched.Pending
 	index   int // in the snapshot
 	traits  traits
 	size    []float64
-	slow    float64 // how many times longer it is expected to run than at full speed
-	never   bool    // the plan gives it up, or the nodes cannot hold it
+	slow    float64 // expected slowdown, 1 for full speed
+	never   bool    // the plan gives it up, or even empty nodes cannot hold it
 }
 
-// held is a job that runs after the plan.
+// held is a job that runs once the plan is carried out.
 type held struct {
 	hash    uint64
 	runtime dist.Distribution
-	ran     float64 // at full speed
-	passed  float64 // probability that it would have ended before
+	ran     float64 // seconds, in terms of full speed
+	passed  float64 // forecast probability of having ended by now
 	slow    float64
 	size    []float64
 }
 
-// cycle is what Look works on.
+// cycle is the working state of Look.
 type cycle struct {
 	now      float64
 	free     []float64
 	total    []float64
 	running  []held
-	jobs     []candidate // that wait
-	starting []candidate // that start with the plan
+	jobs     []candidate // those that go on waiting
+	starting []candidate // those that the plan starts
 	decision map[string]*sched.Decision
 	plan     *sched.Plan
 	snap     *sched.Snapshot
 }
 
-// Look takes in a cycle, as it was planned, and tells of each pending job, in the snapshot's order. A job that starts
-// with the plan starts in 0 s. Any other starts in a cycle at the soonest. Cycles are shown in the order of time.
-// Neither the snapshot nor the plan is changed. An error is that of [sched.CheckSnapshot].
+// Look takes in a cycle and returns an outlook for each pending job, in the snapshot's order. The plan must be of the
+// snapshot, and cycles must come in order of time. A job that the plan starts has a Start of 0; any other starts in the
+// next cycle at the earliest. Look changes neither the snapshot nor the plan. The error is that of
+// [sched.CheckSnapshot].
 func (e *Estimator) Look(s *sched.Snapshot, plan *sched.Plan) ([]Outlook, error) {
 	if err := sched.CheckSnapshot(s); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (e *Estimator) Look(s *sched.Snapshot, plan *sched.Plan) ([]Outlook, error)
 	return e.tell(c), nil
 }
 
-// take looks up what the cycle is made of.
+// take collects the state of the cycle.
 func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
 	c := &cycle{now: s.Now.Sub(e.origin).Seconds(), snap: s, plan: plan,
 		decision: make(map[string]*sched.Decision, len(plan.Decisions))}
@@ -72,7 +73,7 @@ func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
 	}
 	width := len(s.Nodes.Resources())
 	if !slices.Equal(e.resources, s.Nodes.Resources()) {
-		e.resources, e.recent = s.Nodes.Resources(), arrivals{} // which tell amounts of others
+		e.resources, e.recent = s.Nodes.Resources(), arrivals{} // their sizes are of other resources
 	}
 	c.free, c.total = make([]float64, width), make([]float64, width)
 	for i, x := range s.Nodes.Capacity() {
@@ -101,14 +102,14 @@ func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
 	return c
 }
 
-// forecast is a distribution where a prediction has none.
+// forecast returns the distribution of a prediction, or its point as one.
 func forecast(d dist.Distribution, point float64) dist.Distribution {
 	if d != nil {
 		return d
 	}
 	p, err := dist.NewPoint(point)
 	if err != nil {
-		p, _ = dist.NewPoint(0) // of no number
+		p, _ = dist.NewPoint(0) // the point is not a runtime
 	}
 	return p
 }
@@ -119,7 +120,7 @@ func add(to, size []float64, sign float64) {
 	}
 }
 
-// sizeOf is what a gang holds of each resource.
+// sizeOf is what a whole gang holds of each resource.
 func (e *Estimator) sizeOf(c *cycle, j *sched.Job) []float64 {
 	demand, err := c.snap.Nodes.Demand(j.Demand)
 	if err != nil {
@@ -132,7 +133,7 @@ func (e *Estimator) sizeOf(c *cycle, j *sched.Job) []float64 {
 	return size
 }
 
-// pend takes in a pending job: as one that starts now, or one that waits.
+// pend takes in a pending job, as one that starts now or as one that waits.
 func (e *Estimator) pend(c *cycle, index int) {
 	p := &c.snap.Pending[index]
 	w := e.jobs[p.Job.ID]
@@ -200,7 +201,7 @@ func (e *Estimator) traits(c *cycle, p *sched.Pending, size []float64) traits {
 	return t
 }
 
-// started compares what was told of a job with when it starts.
+// started compares the earlier estimates of a job with its start.
 func (e *Estimator) started(w *waiting, now float64) {
 	for i := range w.tellings {
 		t := &w.tellings[i]
@@ -210,9 +211,9 @@ func (e *Estimator) started(w *waiting, now float64) {
 	delete(e.jobs, w.job.ID)
 }
 
-// learn takes in what still waits, and forgets jobs that are gone.
+// learn takes in how long jobs have waited so far, and forgets jobs that are gone.
 func (e *Estimator) learn(c *cycle) {
-	for id, w := range e.jobs { // the order does not matter
+	for id, w := range e.jobs { // the order of deletions does not matter
 		if w.seen != e.round {
 			delete(e.jobs, id)
 		}
@@ -227,7 +228,7 @@ func (e *Estimator) learn(c *cycle) {
 	e.observed = e.drift.settle(e.observed, e.cycle)
 }
 
-// imagine simulates worlds, as many as the work allows, and two at least.
+// imagine simulates as many worlds as the work limit allows, and at least two.
 func (e *Estimator) imagine(c *cycle) {
 	if len(c.jobs) == 0 {
 		return
@@ -254,7 +255,7 @@ func (e *Estimator) imagine(c *cycle) {
 	}
 }
 
-// simulate lets one world go on, its queue in some order.
+// simulate runs one world with the queue in one order.
 func (e *Estimator) simulate(c *cycle, number, order int) {
 	w := &e.world
 	w.cycle, w.depth = c.snap.Cycle.Seconds(), depth(len(c.jobs))
@@ -265,7 +266,7 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 		h := &c.running[i]
 		p := h.passed + float64((1-h.passed)*uniform(mix(h.hash^salt)))
 		left := float64((h.runtime.Quantile(min(p, 1)) - h.ran) * h.slow)
-		if !(left > 0) { // refuted: as long again as it is over
+		if !(left > 0) { // it overran its forecast: it runs for the overrun again
 			_, hi := h.runtime.Bounds()
 			left = max(h.ran-hi, e.cycle)
 		}
@@ -291,12 +292,12 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 	w.line()
 	most := len(c.jobs) + 200
 	if disciplines[order] == strict {
-		most = 0 // nobody waits for those that come later
+		most = 0 // later arrivals delay no one
 	}
 	w.run(disciplines[order], left, e.recent.replay(c.now, e.givesUp, mix(salt^e.config.Seed), most, order))
 }
 
-// until is when a job is given up, in seconds from now.
+// until is the time at which a job is given up, in seconds from now; +Inf if the policy has given up none yet.
 func (e *Estimator) until(t *traits, now float64) float64 {
 	if e.givesUp <= 0 {
 		return math.Inf(1)
@@ -304,15 +305,15 @@ func (e *Estimator) until(t *traits, now float64) float64 {
 	return t.deadline - now
 }
 
-// asks tells whether the orders are to be compared: when a job is to be told of for the first time.
+// asks reports whether to compare the orders in this cycle: whether an estimate of some job is due.
 func (e *Estimator) asks(c *cycle) bool {
 	return slices.ContainsFunc(c.jobs, func(j candidate) bool { return due(j.cycles) })
 }
 
-// due tells in which cycles of its wait an estimate is noted: the first, the second, the fourth, and so on.
+// due reports whether an estimate is kept in this cycle of a job's wait: the first, second, fourth, eighth and so on.
 func due(cycles int) bool { return cycles&(cycles-1) == 0 }
 
-// ask has each order say when the jobs start, by one world, and notes what is said.
+// ask simulates one world in each of the next orders, and keeps their estimates of the jobs that are due.
 func (e *Estimator) ask(c *cycle) {
 	for i := range c.jobs {
 		j := &c.jobs[i]
@@ -341,7 +342,7 @@ func (e *Estimator) ask(c *cycle) {
 	}
 }
 
-// sorted are a job's samples, in seconds since the origin.
+// sorted returns a job's samples in ascending order, in seconds since the origin.
 func (e *Estimator) sorted(j *candidate) []float64 {
 	e.scratch = e.scratch[:0]
 	for _, x := range j.samples {
@@ -353,7 +354,7 @@ func (e *Estimator) sorted(j *candidate) []float64 {
 	return e.scratch
 }
 
-// raw is what the worlds say: the median in seconds from now, and the spread of its logarithm.
+// raw is the uncorrected estimate: the median in seconds from now, and the standard deviation of its logarithm.
 func (e *Estimator) raw(c *cycle, j *candidate) (median, spread float64) {
 	sorted := e.sorted(j)
 	median = max(0, quantileOf(sorted, 0.5)-c.now)
@@ -364,7 +365,7 @@ func (e *Estimator) raw(c *cycle, j *candidate) (median, spread float64) {
 // least is the smallest standard deviation of a logarithm that is believed.
 const least = 0.2
 
-// quantileOf is linear between the middles of sorted samples' shares.
+// quantileOf interpolates linearly: sample i of n is the quantile at (i+1/2)/n.
 func quantileOf(sorted []float64, p float64) float64 {
 	n := len(sorted)
 	if n == 0 {
@@ -417,13 +418,13 @@ func (e *Estimator) tell(c *cycle) []Outlook {
 	return out
 }
 
-// begins tells of a job that starts now.
+// begins fills in the outlook of a job that starts now.
 func (e *Estimator) begins(c *cycle, j *candidate, o *Outlook) {
 	o.Job, o.MeetsDeadline = j.job.ID, math.NaN()
 	e.ends(c, j, o)
 }
 
-// starts corrects what the worlds say by how such estimates have come out.
+// starts fills in the start: the worlds' estimate, corrected by how such estimates came out.
 func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
 	median, spread := e.raw(c, j)
 	s := &e.drift.shifts[scale(median, e.cycle)]
@@ -439,10 +440,10 @@ func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
 	}
 }
 
-// prior are the standardised quantiles before anything is learnt: those of the normal distribution, by half wider.
+// prior are the standardised quantiles before anything is learnt: those of the normal distribution, widened by half.
 var prior = [levels]float64{-2.94, -1.92, -1.01, 0, 1.01, 1.92, 2.94}
 
-// ends adds the runtime to the start, and tells the chance of the deadline.
+// ends adds the runtime to the start, and computes the probability of meeting the deadline.
 func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
 	runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
 	if j.forecast != runtime {
@@ -472,7 +473,7 @@ func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
 	}
 }
 
-// chance is the probability told of meeting a deadline. A deadline that has passed is missed.
+// chance is the calibrated probability of meeting the deadline. It is 0 once the deadline has passed.
 func (e *Estimator) chance(c *cycle, j *candidate, met, start float64) float64 {
 	if c.now > j.traits.deadline {
 		return 0

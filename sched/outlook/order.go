@@ -4,31 +4,31 @@ import (
 	"math"
 )
 
-// discipline is what happens when the first of the queue does not fit.
+// discipline is what happens when the first job of the queue does not fit.
 type discipline uint8
 
 const (
-	greedy    discipline = iota // it is passed over
-	strict                      // all wait for it
-	reserving                   // others start if they do not delay it
+	greedy    discipline = iota // the job is passed over
+	strict                      // all others wait for it
+	reserving                   // the job gets a reservation that others must not delay
 )
 
 // The orders in which a world goes through the queue.
 const (
-	bySubmission  = iota // strictly
-	byReservation        // of the first that waits
+	bySubmission  = iota // strict
+	byReservation        // by submission, with a reservation for the first that waits
 	passing              // by submission, passing over what does not fit
 	byPriority
 	byDeadline
 	byRuntime
-	byWorth // what the job is worth if it starts now, for each resource-second
-	byPlan  // as the plan says, the rest by worth
+	byWorth // worth if started now, per resource-second, highest first
+	byPlan  // by planned start, the rest by worth
 	orders
 )
 
 var disciplines = [orders]discipline{bySubmission: strict, byReservation: reserving}
 
-// traits are what orders look at.
+// traits are what the orders sort by.
 type traits struct {
 	submitted float64 // seconds since the origin
 	priority  int
@@ -38,7 +38,7 @@ type traits struct {
 	planned   float64 // seconds from now; +Inf if not planned
 }
 
-// key is a job's place in an order, least first; ties are by submission.
+// key is a job's sort key in an order, ascending; ties are by submission.
 func (t *traits) key(order int) float64 {
 	switch order {
 	case byPriority:
@@ -59,15 +59,15 @@ func (t *traits) key(order int) float64 {
 	}
 }
 
-// scores tell which order has told starts best.
+// scores tell which order has estimated starts best.
 type scores struct {
 	error, weight [orders]float64
 }
 
-// fading is the weight of an error after each later one.
+// fading is the factor by which each new error reduces the weight of the older ones.
 const fading = 0.99
 
-// learn takes in what an order has said of a job that has now waited for so long.
+// learn compares the estimates of the orders with a job's true wait.
 func (s *scores) learn(t *telling, waited, unit float64) {
 	for o, m := range t.orders {
 		if math.IsNaN(m) {
@@ -78,11 +78,11 @@ func (s *scores) learn(t *telling, waited, unit float64) {
 	}
 }
 
-// best is the order with the least mean error. The prior is byPlan.
+// best is the order with the least mean error. Ties, as before anything is learnt, go to byPlan.
 func (s *scores) best() int {
 	best, least := byPlan, math.Inf(1)
 	for _, o := range [...]int{byPlan, byWorth, byReservation, passing, bySubmission, byPriority, byDeadline, byRuntime} {
-		const prior = 5 // jobs with an error of 1
+		const prior = 5 // imagined jobs with an error of 1
 		e := (s.error[o] + prior) / (s.weight[o] + prior)
 		if e < least {
 			best, least = o, e
@@ -91,10 +91,10 @@ func (s *scores) best() int {
 	return best
 }
 
-// longest bounds a ratio where something never happens.
+// longest limits waits in a ratio, in seconds, since some never end.
 const longest = 1e9
 
-// logRatio is the logarithm of a true wait over an estimated one. A unit is added to both.
+// logRatio is the logarithm of the true wait over the estimated one, with unit added to both.
 func logRatio(waited, estimated, unit float64) float64 {
 	return math.Log((min(waited, longest) + unit) / (min(estimated, longest) + unit))
 }

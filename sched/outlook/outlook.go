@@ -1,21 +1,22 @@
-// Package outlook tells when pending jobs will start and end, as distributions. It works for any policy.
+// Package outlook estimates when pending jobs will start and end, as distributions. It works for any policy.
 //
-// An [Estimator] is shown each cycle's snapshot and plan. It simulates the queue forward in a few worlds. In each
-// world every running and pending job has a runtime drawn from its distribution, and jobs like the latest ones go on
-// arriving. A world goes through the queue in one of several orders: by submission (strictly, passing over what does
-// not fit, or with a reservation), by priority, deadline, runtime or worth, or as the plan says. The one is used that
-// would have told the starts so far best. So the policy itself is never asked. The numbers that runtimes are drawn with
-// belong to the job and the world, not to the cycle. So an estimate changes only when something has happened. Samples
-// are kept: where many jobs wait, each cycle renews a few worlds only.
+// An [Estimator] is shown the snapshot and the plan of every cycle. It simulates the queue forward in several worlds.
+// In each world every running and pending job has a runtime drawn from its distribution, and jobs like the latest
+// arrivals keep arriving. A world takes the queue in one of several orders: by submission (strictly, skipping what does
+// not fit, or with a reservation), by priority, by deadline, by runtime, by worth, or as the plan says. The estimator
+// uses the order that would have estimated past starts best; it never asks the policy itself. The random numbers behind
+// a runtime depend on the job and the world, not on the cycle, so an estimate changes only when something has happened.
+// Samples are kept: if many jobs wait, each cycle renews a few worlds only.
 //
-// What the worlds say is then corrected by how earlier estimates came out. The ratio of the true wait to the estimated
-// one is learnt for short and for long waits, from jobs that have started and from those that still wait. So the
-// estimates take in what no simulation knows: drift of the load, and how the policy departs from its order. The
-// probabilities of meeting deadlines are corrected by what became of earlier ones.
+// The result is then corrected by how earlier estimates came out. The ratio of the true wait to the estimated wait is
+// learnt for short and for long waits, from jobs that have started and from jobs that still wait. So the estimates take
+// in what the simulation cannot know: drift of the load, and departures of the policy from its order. The probabilities
+// of meeting deadlines are corrected by the outcomes of earlier ones.
 //
-// Worlds do not tell nodes apart and preempt nothing. What that costs is left to the correction.
+// Worlds do not distinguish nodes and preempt nothing. The resulting errors are left to the correction.
 //
-// The package decides nothing and never asks a policy, a predictor or a clock.
+// The package decides nothing, and never asks a policy, a predictor or a clock. docs/starts.md has how far its
+// estimates came true.
 package outlook
 
 import (
@@ -29,20 +30,20 @@ import (
 	"github.com/hedgesched/hedge/sched/internal/odds"
 )
 
-// ErrConfig is the sentinel of errors of [New].
+// ErrConfig is wrapped by the errors of [New].
 var ErrConfig = errors.New("outlook: invalid configuration")
 
-// levels is the number of quantiles that are told.
+// levels is the number of quantiles of a [Times].
 const levels = 7
 
-// told are the probabilities of the quantiles that are told.
+// toldLevels are the probabilities of these quantiles.
 var toldLevels = [levels]float64{0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975}
 
-// Times is a distribution of a time, in seconds from the snapshot's now. +Inf stands for never.
+// Times is the distribution of the time until an event, in seconds from the snapshot's Now. +Inf stands for never.
 type Times struct{ at [levels]float64 }
 
-// Quantile is the time by which it has happened with probability p. It is exact at 2.5, 10, 25, 50, 75, 90 and 97.5 %,
-// linear in between, and constant beyond.
+// Quantile is the time by which the event has happened with probability p. It is computed at 2.5, 10, 25, 50, 75, 90
+// and 97.5 %, interpolated linearly in between, and constant outside.
 func (t *Times) Quantile(p float64) float64 {
 	for i := 1; i < levels; i++ {
 		if p < toldLevels[i] {
@@ -59,34 +60,34 @@ func (t *Times) Quantile(p float64) float64 {
 	return t.at[levels-1]
 }
 
-// Outlook is what can be said of a job that waits.
+// Outlook is the estimate for one pending job.
 type Outlook struct {
-	// Job is its ID.
+	// Job is the job's ID.
 	Job string
-	// Start and End are when it starts and ends.
+	// Start and End are the times until the job starts and ends.
 	Start, End Times
-	// MeetsDeadline is the probability that it ends by its deadline, NaN if it has none.
+	// MeetsDeadline is the probability that the job ends by its deadline, from 0 to 1; NaN if it has none.
 	MeetsDeadline float64
 }
 
-// Config sets what New leaves to defaults. Its zero value is all defaults.
+// Config configures an [Estimator]. Its zero value means all defaults.
 type Config struct {
-	// Seed is that of the worlds.
+	// Seed is the seed of the worlds.
 	Seed uint64
-	// Worlds is the number of samples a job, 2 to 64; 0 means 16.
+	// Worlds is the number of samples per job, 2 to 64; 0 means 16.
 	Worlds int
-	// Work limits a cycle's simulations, in steps of some nanoseconds, at least 1; 0 means 100,000. Two worlds are
-	// simulated at least.
+	// Work limits the simulation in a cycle, in steps of some nanoseconds, at least 1; 0 means 100,000. At least two
+	// worlds are simulated whatever the limit.
 	Work int
 }
 
-// Estimator tells when jobs start and end. It is for one goroutine at a time.
+// Estimator estimates when jobs start and end. It learns from cycle to cycle. It is for one goroutine at a time.
 type Estimator struct {
 	config Config
 	origin time.Time
 	began  bool
-	cycle  float64 // seconds, for what is estimated in
-	next   int     // world to be renewed
+	cycle  float64 // the cycle in seconds, at least 1: the unit of waits
+	next   int     // the world to renew next
 
 	jobs      map[string]*waiting
 	round     int
@@ -98,13 +99,13 @@ type Estimator struct {
 	slow      slowed
 	odds      odds.Calibrator
 	promises  promises
-	turn      int // the order to be asked next
+	turn      int // the order to ask next
 	givesUp   float64
 	world     world
 	scratch   []float64
 }
 
-// New makes an estimator that has learnt nothing. Its error wraps [ErrConfig].
+// New makes an estimator that has learnt nothing yet. Its error wraps [ErrConfig].
 func New(c Config) (*Estimator, error) {
 	if c.Worlds == 0 {
 		c.Worlds = 16
@@ -122,34 +123,34 @@ func New(c Config) (*Estimator, error) {
 		promises: promises{of: map[string]*promise{}}}, nil
 }
 
-// waiting is what is known of a job that waits.
+// waiting is what is known of a pending job.
 type waiting struct {
 	job      *sched.Job
 	hash     uint64
 	first    float64 // when it was first seen, in seconds since the origin
-	seen     int     // the round in which it was last seen
-	cycles   int     // for how many it has waited
+	seen     int     // round in which it was last seen
+	cycles   int     // cycles that it has waited
 	samples  []float64
 	tellings []telling
 	forecast dist.Distribution
 	runtimes [parts]float64 // quantiles of forecast
 }
 
-// telling is an estimate, to be compared with what comes true.
+// telling is an estimate, kept to be compared with the outcome.
 type telling struct {
 	at     float64         // seconds since the origin
-	median float64         // from then, as the worlds said
-	spread float64         // of its logarithm
-	orders [orders]float64 // medians by order; NaN if not asked
+	median float64         // wait from then, as the worlds had it
+	spread float64         // standard deviation of its logarithm
+	orders [orders]float64 // wait by order; NaN if not asked
 }
 
-// parts is the number of equal parts of a distribution that ends are worked out with.
+// parts is the number of equal parts that distributions are cut into to compute ends.
 const parts = 5
 
-// asked is how many orders are asked in a cycle.
+// asked is the number of orders asked in a cycle.
 const asked = 2
 
-// slowed is how often jobs start off their preferred nodes.
+// slowed counts how often jobs with a preference start off their preferred nodes.
 type slowed struct{ sum, weight float64 }
 
 func (s *slowed) learn(slow bool) {
@@ -159,7 +160,7 @@ func (s *slowed) learn(slow bool) {
 	}
 }
 
-// share begins with one job in four.
+// share is the share of such jobs. Before anything is learnt it is one in four.
 func (s *slowed) share() float64 { return (s.sum + 1) / (s.weight + 4) }
 
 func (s *slowed) of(j *sched.Job) float64 {

@@ -42,7 +42,7 @@ func TestConfig(t *testing.T) {
 	require.ErrorIs(t, err, sched.ErrInvalidSnapshot)
 }
 
-// TestWhatIsCertain: where runtimes are points, the median is when there is room, in the queue's order.
+// TestWhatIsCertain: if runtimes are points, the median is the time at which there is room, in the queue's order.
 func TestWhatIsCertain(t *testing.T) {
 	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).
 		Running(schedtest.Job("run", 2).Runs(95), 0, "n0", "n1").
@@ -68,7 +68,7 @@ func TestWhatIsCertain(t *testing.T) {
 	assert.Equal(t, "wide", told[3].Job)
 }
 
-// TestWhatStarts is told in 0 s.
+// TestWhatStarts: a job that the plan starts has a start of 0 s.
 func TestWhatStarts(t *testing.T) {
 	s, err := schedtest.Snapshot(schedtest.Nodes(1, 1)).
 		Pending(schedtest.Job("a", 1).Runs(50), schedtest.Job("b", 1).Submitted(1).Runs(50)).Build()
@@ -81,8 +81,8 @@ func TestWhatStarts(t *testing.T) {
 	assert.GreaterOrEqual(t, told[1].Start.Quantile(0), 10.0)
 }
 
-// TestSound: whatever the snapshot, each pending job is told of, quantiles rise, no end is before its start, and
-// probabilities are probabilities. The same snapshots are told the same.
+// TestSound: for any snapshot, each pending job has an outlook, quantiles do not decrease, no end is before its start,
+// and probabilities are between 0 and 1. The same snapshots give the same outlooks.
 func TestSound(t *testing.T) {
 	for seed := range uint64(60) {
 		estimators := []*outlook.Estimator{newEstimator(t, outlook.Config{Seed: seed}),

@@ -5,21 +5,21 @@ import (
 	"github.com/hedgesched/hedge/sched/internal/odds"
 )
 
-// promise is what was told of a job's deadline, to learn from what becomes of it.
+// promise is what was estimated for a job's deadline, kept to learn from the outcome.
 type promise struct {
 	job      string
 	deadline float64 // seconds since the origin
 	told     []odds.Foretold
-	seen     int // the round in which the job was last seen
+	seen     int // round in which the job was last seen
 }
 
-// promises are in the order in which they were made.
+// promises are in the order of their first estimates.
 type promises struct {
 	list []*promise
 	of   map[string]*promise
 }
 
-// add notes what is told of a job.
+// add keeps an estimate for a job.
 func (p *promises) add(job string, deadline float64, round int, f odds.Foretold) {
 	m := p.of[job]
 	if m == nil || m.deadline != deadline {
@@ -31,8 +31,8 @@ func (p *promises) add(job string, deadline float64, round int, f odds.Foretold)
 	m.told = append(m.told, f)
 }
 
-// review learns from jobs that have finished, and from those that still wait or run after their deadlines. A job that
-// is nowhere any more teaches nothing.
+// review learns from jobs that have finished, and from jobs past their deadlines that still wait or run. A job that has
+// disappeared teaches nothing.
 func (e *Estimator) review(c *cycle) {
 	finished := map[string]float64{}
 	for _, d := range c.snap.Completed {

@@ -11,8 +11,8 @@ import (
 	"github.com/hedgesched/hedge/sched/internal/odds"
 )
 
-// TestReview: a job teaches once whether it met its deadline, as soon as that is certain. One that is gone teaches
-// nothing.
+// TestReview: a job teaches once whether it met its deadline, as soon as that is certain. A job that has disappeared
+// teaches nothing.
 func TestReview(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(0, 0).UTC().Add(time.Duration(s) * time.Second) }
 	j := &sched.Job{ID: "j", Tasks: 1, Submitted: at(0), Deadline: 100 * time.Second}

@@ -6,38 +6,38 @@ import (
 	"slices"
 )
 
-// entry is a job that waits in a world.
+// entry is a waiting job in a world.
 type entry struct {
 	key     float64
-	seq     int32 // ties
-	at      int32 // index of the pending job; -1 for one that is still to arrive
+	seq     int32 // breaks ties of key
+	at      int32 // index of the pending job; -1 for an arrival
 	runtime float64
-	until   float64 // it is given up then
+	until   float64 // when it is given up
 	size    []float64
 }
 
-// ending is a job that runs in a world.
+// ending is the end of a running job in a world.
 type ending struct {
 	at   float64
 	size []float64
 }
 
-// world is one way in which the cluster may go on. Nodes are not told apart: what counts is the sum of each resource.
+// world is one possible future of the cluster. It does not distinguish nodes: only the sum of each resource counts.
 type world struct {
 	cycle float64
 	free  []float64
 	ends  []ending // a heap
 	jobs  []entry
-	queue []int32   // of jobs, in order
-	start []float64 // of the pending jobs, in seconds from now; +Inf for never
+	queue []int32   // indexes of jobs, in order
+	start []float64 // starts of the pending jobs in seconds from now; +Inf for never
 	work  int
-	depth int // how many jobs are passed over at most
+	depth int // most jobs passed over at one time
 
 	after []ending  // scratch
 	room  []float64 // scratch
 }
 
-// align is the next cycle.
+// align rounds a time up to a cycle.
 func (w *world) align(t float64) float64 {
 	if w.cycle > 0 {
 		return float64(math.Ceil(t/w.cycle) * w.cycle)
@@ -82,7 +82,7 @@ func (w *world) pop() ending {
 	return top
 }
 
-// enough is the part by which rounding may be off.
+// enough is the absolute rounding error allowed in sums of a resource.
 const enough = 1e-9
 
 func fits(size, free []float64) bool {
@@ -100,7 +100,7 @@ func (w *world) take(size []float64, sign float64) {
 	}
 }
 
-// add takes in a job, and line has those that were added wait in their order.
+// add takes in a job; line then queues all jobs taken in.
 func (w *world) add(e entry) { w.jobs = append(w.jobs, e) }
 
 func (w *world) line() {
@@ -120,11 +120,11 @@ func (w *world) arrive(e entry) {
 
 func compare(a, b *entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.seq, b.seq)) }
 
-// run lets the world go on until the jobs that wait now have started, left of them at first. Jobs to come are asked for
-// by next: the time of the next one, and the job itself.
+// run advances the world until the pending jobs, left of them, have started or never will. Next is the source of
+// arrivals: the time of the next one, and the job.
 func (w *world) run(how discipline, left int, next func() (at float64, e entry, ok bool)) {
 	coming, job, more := next()
-	t := w.align(math.SmallestNonzeroFloat64) // what did not start now
+	t := w.align(math.SmallestNonzeroFloat64) // the plan has decided about now
 	for left > 0 {
 		for len(w.ends) > 0 && w.ends[0].at <= t {
 			w.take(w.pop().size, 1)
@@ -148,10 +148,10 @@ func (w *world) run(how discipline, left int, next func() (at float64, e entry, 
 	}
 }
 
-// depth is how many jobs may be passed over at a time. It bounds the work where thousands wait.
+// depth limits the jobs passed over at one time, which bounds the work if thousands wait.
 func depth(waiting int) int { return max(64, 200_000/max(waiting, 1)) }
 
-// startAt starts what can start at a time, and returns how many of those are jobs that wait now.
+// startAt starts what can start at time t. It returns how many of the pending jobs it started or gave up.
 func (w *world) startAt(t float64, how discipline) (started int) {
 	kept, passed, reserved, shadow := 0, 0, false, 0.0
 	for i, at := range w.queue {
@@ -159,7 +159,7 @@ func (w *world) startAt(t float64, how discipline) (started int) {
 		w.work++
 		if t >= e.until {
 			if e.at >= 0 {
-				started++ // never
+				started++ // given up
 			}
 			continue
 		}
@@ -187,7 +187,7 @@ func (w *world) startAt(t float64, how discipline) (started int) {
 	return started
 }
 
-// keep removes what is between two places of the queue.
+// keep removes queue[from:to].
 func (w *world) keep(from, to int) {
 	if from < to {
 		w.work += (len(w.queue) - to) / 16
@@ -195,8 +195,8 @@ func (w *world) keep(from, to int) {
 	}
 }
 
-// beside tells whether a job that fits now does not delay the reservation. One that lasts longer takes of what is then
-// free beyond it.
+// beside reports whether a job that fits now leaves the reservation in time. A job that would run past the reservation
+// uses up some of the room that the reservation leaves.
 func (w *world) beside(e *entry, t, shadow float64) bool {
 	if t+e.runtime <= shadow {
 		return true
@@ -210,7 +210,7 @@ func (w *world) beside(e *entry, t, shadow float64) bool {
 	return true
 }
 
-// exhausted tells that some resource is used up.
+// exhausted reports whether some resource is used up.
 func (w *world) exhausted() bool {
 	for _, x := range w.free {
 		if x <= enough {
@@ -220,7 +220,7 @@ func (w *world) exhausted() bool {
 	return false
 }
 
-// shadow is when so much is free, and leaves in room what is then free beyond it.
+// shadow is the time at which size is free. It leaves in room what is then free beyond size.
 func (w *world) shadow(t float64, size []float64) float64 {
 	w.after = append(w.after[:0], w.ends...)
 	slices.SortFunc(w.after, func(a, b ending) int { return cmp.Compare(a.at, b.at) })

@@ -1,12 +1,12 @@
-// Package paths forecasts what is left of jobs that have stages: the time from the end of a stage to the end of the
-// last stage that waits for it, as a distribution. It never decides anything, and never looks at how long stages will
-// wait for room.
+// Package paths forecasts the remaining time of jobs with stages: the time from the end of a stage to the end of the
+// last stage that waits for it, as a distribution. It decides nothing, and its forecasts do not include time spent
+// waiting for room.
 //
-// The time is that of the longest path (the critical path) through the stages that are held back. The forecast of
-// a path is the distribution of the sum of its stages' runtimes, and that of several paths is the distribution of the
-// longest ([dist.Sum], [dist.Largest]). Both take the runtimes of stages to be independent of each other, and so do
-// they with paths that have stages in common. Stages of one job are in truth often long together; the forecast is then
-// too narrow. Stages run at full speed, on preferred nodes.
+// The remaining time is the length of the critical path through the held stages. The forecast of one path is the
+// distribution of the sum of its stages' runtimes ([dist.Sum]); the forecast of several paths is the distribution of
+// the longest ([dist.Largest]). Both treat runtimes as independent, even those of paths that share stages. In truth the
+// stages of one job tend to be long together, so the forecast is too narrow. Stages are taken to run at full speed, on
+// preferred nodes.
 package paths
 
 import (
@@ -18,43 +18,43 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// cells is how finely distributions are cut that are not piecewise linear.
+// cells is the number of cells that a distribution which is not piecewise linear is tabulated with.
 const cells = 128
 
-// Rests has what is left after each job of a snapshot. It keeps its work from snapshot to snapshot: a distribution is
-// the same value until a forecast or the stages have changed. The zero value is ready. It is for one goroutine.
+// Rests forecasts what is left after each job of a snapshot. It keeps results between snapshots: After returns the same
+// pointer until a forecast or the stages change. The zero value is ready for use. It is for one goroutine at a time.
 type Rests struct {
-	// Point has every runtime be the forecast's Point.
+	// Point replaces each distribution by the forecast's Point.
 	Point bool
 
 	round   uint64
 	held    map[string]*stage
-	waiting map[string][]*stage // by the id of a job that is not held, the stages that wait for it
-	after   map[string]*longest // the same, what is left of them
+	waiting map[string][]*stage // stages that wait, by the ID of the job, not held, that they wait for
+	after   map[string]*longest // what is left, by the same ID
 }
 
-// stage is a job that is held back.
+// stage is a held job.
 type stage struct {
 	job        *sched.Job
 	prediction predict.Prediction
 	children   []*stage
-	// seen is the round in which it was last held, looked that in which its tail was last looked at.
+	// seen is the round in which the stage was last held, looked the round in which its tail was last computed.
 	seen, looked uint64
 	rest         longest
-	// tail is the time from the start of the stage to the end of the last one behind it, worked out of rest.
+	// tail is the time from the start of the stage to the end of the last one behind it. It was computed from tailOf.
 	tail   *dist.Histogram
 	tailOf *dist.Histogram
 	err    error
 }
 
-// longest is the longest of several times.
+// longest is the maximum of several times.
 type longest struct {
 	of  []*dist.Histogram
-	d   *dist.Histogram // nil of none
+	d   *dist.Histogram // nil if there are none
 	err error
 }
 
-// Update takes a new snapshot.
+// Update takes in a new snapshot, whose Held jobs are the stages. Call it before [Rests.After].
 func (r *Rests) Update(s *sched.Snapshot) {
 	if len(s.Held) == 0 {
 		r.held, r.waiting, r.after = nil, nil, nil
@@ -101,7 +101,7 @@ func (r *Rests) forget() {
 	}
 }
 
-// same tells whether two forecasts are equal. Distributions that Go cannot compare count as different.
+// same reports whether two forecasts are equal. Distributions that Go cannot compare count as different.
 func same(a, b *predict.Prediction) (equal bool) {
 	defer func() {
 		if recover() != nil {
@@ -111,8 +111,9 @@ func same(a, b *predict.Prediction) (equal bool) {
 	return a.Point == b.Point && a.Dist == b.Dist
 }
 
-// After is the time from the end of the job of that id, which is not held back, to the end of the last stage that waits
-// for it. It is nil if none does. The error is of a stage whose forecast is none.
+// After is the time in seconds from the end of a job that is not held to the end of the last stage that waits for it,
+// directly or through other stages. It is nil if no stage waits for the job. The error names the stage whose forecast
+// is invalid.
 func (r *Rests) After(id string) (*dist.Histogram, error) {
 	waiting := r.waiting[id]
 	if len(waiting) == 0 {
@@ -153,10 +154,10 @@ func (r *Rests) tails(l *longest, of []*stage) error {
 	return l.err
 }
 
-// tail works out the tail of a stage once a round.
+// tail computes the tail of a stage, once a round.
 func (r *Rests) tail(g *stage) error {
 	if g.looked == r.round {
-		return g.err // a circle, which no loop makes, ends here as well
+		return g.err // a cycle, which a loop never makes, ends here too
 	}
 	g.looked = r.round
 	if g.err = r.tails(&g.rest, g.children); g.err != nil {

@@ -1,7 +1,6 @@
-// Package place has what policies share: [Placer] puts gangs on the free resources of a snapshot's nodes, [Refiner]
-// divides nodes into those that jobs tell apart, [Holders] says who holds the room that others wait for, and
-// [PlanAhead] chooses a window and slots.
+// Package place has what policies share: [Placer] puts gangs on free resources of a snapshot's nodes, [Refiner]
+// computes the common refinement of equivalence sets, [Holders] says who holds the room that others wait for, and
+// [PlanAhead] suggests a plan-ahead window and slot length.
 //
-// It decides nothing: which job starts where and when is for a policy. It never changes the snapshot it is shown, and
-// reads no clock.
+// It decides nothing: policies decide which job starts where and when. It never changes a snapshot, and reads no clock.
 package place

@@ -8,25 +8,25 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// MaxAhead is how many jobs [sched.Reason] names at most in Ahead.
+// MaxAhead is the largest number of jobs in [sched.Reason].Ahead.
 const MaxAhead = 5
 
-// Holders tells who holds the room that jobs wait for, so that every policy explains itself alike. It is of one cycle:
-// Reset begins it once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe
+// Holders says who holds the room that jobs wait for, so that all policies explain themselves alike. It belongs to one
+// cycle: call Reset once the plan's starts and preemptions are known. Its zero value is ready for Reset; it is not safe
 // for concurrent use.
 type Holders struct {
 	nodes  *sched.NodeSet
 	ledger *sched.Ledger
 	held   []holder
-	on     []int32 // nodes of the jobs that start, by index; each holder has a part of it
-	short  []int32 // by node: how many tasks fit, or -1 where the node is not looked at or could hold no more
+	on     []int32 // node indexes of the jobs that start; holders share it
+	short  []int32 // by node: tasks that fit, or -1 if the node is not looked at or could hold no more
 	trial  sched.Ledger
 }
 
-// holder is a job that holds a part of some nodes.
+// holder is a job that holds some of the resources of its nodes.
 type holder struct {
 	job    *sched.Job
-	run    *sched.Running // nil if it starts with the plan
+	run    *sched.Running // nil if the plan starts it
 	nodes  []sched.NodeTasks
 	demand []float64
 	on     []int32
@@ -36,14 +36,14 @@ type holder struct {
 // Held is a job that holds some of the room that tasks lack.
 type Held struct {
 	Job *sched.Job
-	// Running is the job as it runs, in the snapshot. It is nil for a job that starts with the plan.
+	// Running is the job's entry in the snapshot, nil if the plan starts the job.
 	Running *sched.Running
-	// Tasks is how many more of the tasks would fit if this job alone held nothing.
+	// Tasks is the number of further tasks that would fit if this job alone held nothing.
 	Tasks int
 }
 
-// Reset begins with the running jobs of a snapshot. The placer has what the plan leaves on the nodes.
-// The jobs in decisions that are preempted hold nothing. Jobs that the plan starts are added by Start.
+// Reset starts with the running jobs of a snapshot, without those that the decisions preempt. The placer must have what
+// the plan leaves free. Jobs that the plan starts are added by Start.
 func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Decision) {
 	h.nodes, h.ledger, h.held, h.on = s.Nodes, &placer.ledger, h.held[:0], h.on[:0]
 	gone := make(map[string]struct{})
@@ -77,7 +77,7 @@ func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Dec
 	}
 }
 
-// seconds is a duration that cannot overflow what a time is added to.
+// seconds converts to a duration that is short enough to be added to a time.
 func seconds(s float64) time.Duration {
 	const most = float64(1 << 62)
 	return time.Duration(max(0, min(s*float64(time.Second), most)))
@@ -94,10 +94,10 @@ func (h *Holders) Start(job *sched.Job, nodes []sched.NodeTasks) {
 	h.held = append(h.held, holder{job: job, nodes: nodes, demand: demand, on: h.on[from:len(h.on):len(h.on)]})
 }
 
-// Of names those that hold the room which tasks of the demand lack on these nodes: on each node that could hold more
-// such tasks if it were empty, those that hold some of a resource of which too little is left for one more. The running
-// ones come first, in the order in which their forecasts say that they end, then those that start with this plan. More
-// is how many there are beyond those that are named.
+// Of names the jobs that hold the room which tasks of the demand lack on these nodes. It looks at the nodes that could
+// hold more such tasks if they were empty. On each, it names the jobs that hold some of a resource of which too little
+// is left for one more task. Running jobs come first, by their forecast ends, then jobs that the plan starts. It names
+// at most [MaxAhead] jobs; more is the number of the others.
 func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int) {
 	h.binding(demand, nodes, func(j *holder) bool {
 		if len(names) < MaxAhead {
@@ -110,7 +110,7 @@ func (h *Holders) Of(demand []float64, nodes []int32) (names []string, more int)
 	return names, more
 }
 
-// Each are all that [Holders.Of] tells of, in its order.
+// Each yields all jobs that [Holders.Of] names or counts, in the same order.
 func (h *Holders) Each(demand []float64, nodes []int32) iter.Seq[Held] {
 	return func(yield func(Held) bool) {
 		free := h.ledger.Free()
@@ -120,7 +120,7 @@ func (h *Holders) Each(demand []float64, nodes []int32) iter.Seq[Held] {
 	}
 }
 
-// binding tells of the jobs that hold the room which the tasks lack, until it is told to stop.
+// binding calls tell for each job that holds room which the tasks lack, until tell returns false.
 func (h *Holders) binding(demand []float64, nodes []int32, tell func(*holder) bool) {
 	for i, n := range nodes {
 		fit := h.ledger.Fit(demand, int(n))
@@ -139,7 +139,7 @@ func (h *Holders) binding(demand []float64, nodes []int32, tell func(*holder) bo
 	}
 }
 
-// gain is how many more tasks fit on the nodes that are short if a job holds nothing of what is otherwise free.
+// gain is the number of further tasks that fit on the short nodes if a job gives back what it holds.
 func (h *Holders) gain(j *holder, demand, free []float64) int {
 	total := 0
 	h.trial.Reset(h.nodes, free)
@@ -153,7 +153,7 @@ func (h *Holders) gain(j *holder, demand, free []float64) int {
 	return total
 }
 
-// binds tells whether a job holds some of what the node lacks for one more task.
+// binds reports whether a job holds some of what a node lacks for one more task.
 func (h *Holders) binds(j *holder, demand []float64, n int32) bool {
 	if n < 0 || h.short[n] < 0 {
 		return false
@@ -166,7 +166,7 @@ func (h *Holders) binds(j *holder, demand []float64, n int32) bool {
 	return false
 }
 
-// Behind adds names to those that a reason has ahead of its job, none of them twice, up to [MaxAhead].
+// Behind appends names to a reason's Ahead, each once and up to [MaxAhead] in all, and counts the others in More.
 func Behind(r *sched.Reason, names []string, more int) {
 	r.More += more
 	ahead := slices.Clip(r.Ahead)

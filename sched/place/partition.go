@@ -9,9 +9,9 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Partitioning is the common refinement of equivalence sets over a NodeSet:
-// every set is a union of disjoint partitions (3Sigma, section 4.3.3; systems: TetriSched).
-// The nodes of a partition also have equal capacities. It is safe for concurrent use.
+// Partitioning is the common refinement of equivalence sets over a NodeSet: every set is a union of disjoint partitions
+// (3Sigma, section 4.3.3; systems: TetriSched). The nodes of a partition also have equal capacities. It is safe for
+// concurrent use.
 type Partitioning struct {
 	nodes *sched.NodeSet
 	of    []int32   // partition by node
@@ -23,8 +23,8 @@ type Partitioning struct {
 	names   []string
 }
 
-// Refine computes the common refinement of the sets, partitions in order of
-// their first node. A [Refiner] does the same and keeps it from cycle to cycle.
+// Refine computes the common refinement of the sets. Partitions are in order of their first nodes. A [Refiner] does the
+// same and reuses the result from cycle to cycle.
 func Refine(nodes *sched.NodeSet, sets []sched.EquivalenceSet) *Partitioning {
 	class, classes := nodes.Classes()
 	p := &Partitioning{nodes: nodes, of: slices.Clone(class)}
@@ -32,7 +32,7 @@ func Refine(nodes *sched.NodeSet, sets []sched.EquivalenceSet) *Partitioning {
 	return p
 }
 
-// refine splits the cells there are, of which there are count.
+// refine splits the existing cells, count of them, by the sets.
 func (p *Partitioning) refine(count int, sets []sched.EquivalenceSet) {
 	p.members = make(map[string][]int)
 	if p.keys == nil {
@@ -50,15 +50,15 @@ func (p *Partitioning) refine(count int, sets []sched.EquivalenceSet) {
 	p.fillCells(count)
 }
 
-// finer is a partitioning in which the sets are unions of partitions, too.
+// finer returns a refinement in which these sets, too, are unions of partitions.
 func (p *Partitioning) finer(sets []sched.EquivalenceSet) *Partitioning {
 	q := &Partitioning{nodes: p.nodes, of: slices.Clone(p.of), keys: maps.Clone(p.keys)}
 	q.refine(len(p.cells), sets)
 	return q
 }
 
-// split divides every cell that is partly in the set of nodes. Nodes outside keep their
-// cell's number where the cell is divided.
+// split divides every cell that is partly inside the set of nodes, and returns the new number of cells. The outside
+// part keeps the cell's number.
 func split(of []int32, count int, set []int32) int {
 	inside := make([]int32, count)
 	size := make([]int32, count)
@@ -115,15 +115,14 @@ func (p *Partitioning) fillCells(count int) {
 // Len is the number of partitions.
 func (p *Partitioning) Len() int { return len(p.cells) }
 
-// Nodes are the indexes of the nodes of partition x, ascending. It must not be modified.
+// Nodes are the indexes of the nodes of partition x, ascending. The slice must not be modified.
 func (p *Partitioning) Nodes(x int) []int32 { return p.cells[x] }
 
-// Of is the partition of a node.
+// Of is the partition of a node, by index.
 func (p *Partitioning) Of(node int) int { return int(p.of[node]) }
 
-// Members are the partitions of a set, ascending. For a set that was not
-// refined and cuts through partitions, they are the partitions that lie wholly inside it.
-// The result is shared and must not be modified.
+// Members are the partitions of a set, ascending. If the set was not refined and cuts through partitions, they are the
+// partitions wholly inside it. The slice is shared and must not be modified.
 func (p *Partitioning) Members(set sched.EquivalenceSet) []int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -135,7 +134,7 @@ func (p *Partitioning) Members(set sched.EquivalenceSet) []int {
 	return m
 }
 
-// union finds the partitions inside a set and whether it cuts none.
+// union returns the partitions inside a set, and whether the set cuts none.
 func (p *Partitioning) union(set sched.EquivalenceSet) ([]int, bool) {
 	members := make([]int, 0, len(p.cells))
 	if set.IsAny() {
@@ -161,7 +160,7 @@ func (p *Partitioning) union(set sched.EquivalenceSet) ([]int, bool) {
 	return members, whole
 }
 
-// covers tells whether a set is a union of partitions, and remembers it.
+// covers reports whether a set is a union of partitions, and if so remembers which.
 func (p *Partitioning) covers(set sched.EquivalenceSet) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,8 +171,8 @@ func (p *Partitioning) covers(set sched.EquivalenceSet) bool {
 	return whole
 }
 
-// Name is a readable, unique name of a partition: the values that its nodes
-// have of the labels the sets looked at, as "gpu=a100 rack=r1|r2".
+// Name is a readable, unique name of a partition: the values of the labels that the sets use, such as "gpu=a100
+// rack=r1|r2".
 func (p *Partitioning) Name(x int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,20 +201,19 @@ func (p *Partitioning) fillNames() {
 	}
 }
 
-// Refiner keeps a partitioning from cycle to cycle. Its zero value is ready;
-// it is not safe for concurrent use.
+// Refiner reuses a partitioning from cycle to cycle. Its zero value is ready for use; it is not safe for concurrent
+// use.
 type Refiner struct {
 	last    *Partitioning
 	covered map[string]struct{}
 }
 
-// maxKeptSets bounds what a Refiner remembers of jobs long gone: past it and
-// past twice the sets asked for, the partitioning is made afresh of the latter.
+// maxKeptSets limits the sets that a Refiner remembers of jobs long gone. If it remembers more than this, and more than
+// twice the sets now asked for, it refines the latter alone from scratch.
 const maxKeptSets = 1024
 
-// Refine returns a partitioning in which every one of the sets is a union of
-// partitions. It is the same value as the last time while the nodes are the same
-// and no set cuts through a partition.
+// Refine returns a partitioning in which each of the sets is a union of partitions. It returns the same value as the
+// last time as long as the nodes are the same and no set cuts through a partition.
 func (r *Refiner) Refine(ns *sched.NodeSet, sets []sched.EquivalenceSet) *Partitioning {
 	if r.last == nil || r.last.nodes != ns || len(r.covered) > max(maxKeptSets, 2*len(sets)) {
 		r.restart()

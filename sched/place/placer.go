@@ -6,53 +6,50 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Placer packs gangs on the free resources of a snapshot's nodes and keeps
-// account of them while a plan is made. It is deterministic and not safe for concurrent use.
+// Placer packs gangs on the free resources of a snapshot's nodes, and keeps account of them while a plan is made. It is
+// deterministic and not safe for concurrent use.
 type Placer struct {
 	nodes  *sched.NodeSet
 	ledger sched.Ledger
 	keys   []uint64          // scratch: tasks that fit << 32 | node
 	block  []sched.NodeTasks // what placements are cut from
-	short  int               // tasks that fitted where the last Place failed
-	first  int               // nodes before it have nothing left of any resource
+	short  int               // tasks that would have fitted when Place last failed
+	first  int               // nodes before this index have nothing free
 }
 
-// NewPlacer starts from what is free in the snapshot.
+// NewPlacer starts with what is free in the snapshot.
 func NewPlacer(s *sched.Snapshot) *Placer {
 	p := &Placer{}
 	p.Reset(s)
 	return p
 }
 
-// Reset starts again from what is free in the snapshot, without allocation
-// where the cluster has not grown.
+// Reset starts again with what is free in the snapshot. It does not allocate unless the cluster has grown.
 func (p *Placer) Reset(s *sched.Snapshot) {
 	p.ledger.Reset(s.Nodes, s.Free)
 	p.nodes, p.first = s.Nodes, 0
 }
 
-// Free is what is left now, as [sched.Ledger.Free] has it.
+// Free is what is free now, in the layout of [sched.Ledger.Free].
 func (p *Placer) Free() []float64 { return p.ledger.Free() }
 
-// Fits is how many tasks of the demand fit on these nodes now, as [sched.Ledger.Fits] has it.
+// Fits is the number of tasks of the demand that fit on these nodes now; see [sched.Ledger.Fits].
 func (p *Placer) Fits(demand []float64, nodes []int32) int { return p.ledger.Fits(demand, nodes) }
 
-// FitsAtLeast tells whether k tasks of the demand fit on these nodes; it looks at no
-// more nodes than it needs.
+// FitsAtLeast reports whether k tasks of the demand fit on these nodes. It looks at no more nodes than it needs.
 func (p *Placer) FitsAtLeast(demand []float64, nodes []int32, k int) bool {
 	return p.ledger.FitsAtLeast(demand, nodes, k)
 }
 
-// Place puts k tasks of the demand on these nodes, all or none, and takes the
-// resources. It is a best fit: nodes on which the fewest tasks fit are filled
-// first, ties in the order of nodes, which keeps roomy nodes whole. For tasks that hold
-// whole nodes these are just the first k free ones.
+// Place puts k tasks of the demand on these nodes, all or none, and takes the resources. It is a best fit: nodes on
+// which the fewest tasks fit are filled first, so that roomy nodes stay whole. Ties are in the order of nodes. Tasks
+// that need whole nodes get the first k free ones.
 func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]sched.NodeTasks, bool) {
 	if k < 1 {
 		return nil, false
 	}
 	p.keys = p.keys[:0]
-	total, single := int64(0), 0 // an int may not hold the total
+	total, single := int64(0), 0 // the total may overflow an int of 32 bits
 	for i := p.begin(demand, nodes); i < len(nodes); i++ {
 		fit := p.ledger.Fit(demand, int(nodes[i]))
 		if fit == 0 {
@@ -86,8 +83,8 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]sched.NodeTask
 	return out, true
 }
 
-// begin is the first of the nodes at which it is worth to look for room. Of all nodes of the cluster it skips
-// those that have nothing left, which in a full cluster are most.
+// begin is the first index of nodes to look at. If nodes are all nodes of the cluster, it skips those before the first
+// with something free; in a full cluster these are many.
 func (p *Placer) begin(demand []float64, nodes []int32) int {
 	all := p.nodes.All()
 	if len(nodes) == 0 || len(nodes) != len(all) || &nodes[0] != &all[0] || !anyPositive(demand) {
@@ -108,13 +105,13 @@ func anyPositive(row []float64) bool {
 	return false
 }
 
-// Short is how many tasks would have fitted where the last Place failed, which is fewer than were asked for.
+// Short is the number of tasks that would have fitted when Place last failed. It is less than the number asked for.
 func (p *Placer) Short() int { return p.short }
 
 // placeBlock is the number of placements allocated at once.
 const placeBlock = 64
 
-// room is an empty slice for n placements, cut from a block that placements share but never take twice.
+// room returns an empty slice with capacity n. Small ones are cut from a shared block, each part of which is used once.
 func (p *Placer) room(n int) []sched.NodeTasks {
 	if n > placeBlock/4 {
 		return make([]sched.NodeTasks, 0, n)
@@ -127,8 +124,7 @@ func (p *Placer) room(n int) []sched.NodeTasks {
 	return out
 }
 
-// Release gives back what a running job holds, as when it is preempted. Nodes
-// that are gone give nothing back.
+// Release frees what a running job holds, as its preemption does. Nodes that no longer exist are skipped.
 func (p *Placer) Release(r *sched.Running) {
 	demand, on := p.nodes.Held(r)
 	for i, n := range on {
@@ -148,8 +144,8 @@ func (p *Placer) Keep(r *sched.Running) {
 	}
 }
 
-// Take holds the resources of tasks placed elsewhere, as by a plan made
-// before. It does not check that they are free.
+// Take takes the resources of tasks that were placed elsewhere, for instance by an earlier plan. It does not check that
+// they are free.
 func (p *Placer) Take(nodes []sched.NodeTasks, demand []float64) {
 	for _, nt := range nodes {
 		if n, ok := p.nodes.Index(nt.Node); ok {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// slotLengths are the slots that PlanAhead chooses from.
+// slotLengths are the slot lengths that PlanAhead chooses from.
 var slotLengths = [...]time.Duration{
 	time.Second, 1500 * time.Millisecond, 2 * time.Second, 3 * time.Second, 5 * time.Second,
 	7500 * time.Millisecond, 10 * time.Second, 15 * time.Second, 20 * time.Second, 30 * time.Second,
@@ -18,10 +18,10 @@ var slotLengths = [...]time.Duration{
 // planQuantile is the share of the spans that the window covers.
 const planQuantile = 0.85
 
-// PlanAhead suggests a plan-ahead window and slot length for jobs of these spans: the times from submission to deadline
-// or, of jobs without one, the runtimes. The window covers the 85th percentile of the spans, so that for most jobs
-// every start in time is an option. The slot is a round length that divides the window into 12 to 20, which keeps the
-// problem small. The window is at least 12 s, and at most some 20 days. The spans are reordered.
+// PlanAhead suggests a plan-ahead window and a slot length for jobs with these spans. A span is the time from a job's
+// submission to its deadline or, without a deadline, its runtime. The window covers the 85th percentile of the spans,
+// so that most jobs have an option for every start in time. The slot is a round length that divides the window into 12
+// to 20 slots, which keeps the problem small. The window is at least 12 s and at most 20 days. The spans are reordered.
 func PlanAhead(spans []time.Duration) (window, slot time.Duration) {
 	slot = slotLengths[0]
 	if len(spans) == 0 {
@@ -37,12 +37,12 @@ func PlanAhead(spans []time.Duration) (window, slot time.Duration) {
 	return max(n, 12) * slot, slot
 }
 
-// nth is what would be at index k if the spans were sorted. It reorders them, in linear time unless they are in an
-// order made against it.
+// nth returns the element that would be at index k if the spans were sorted. It reorders them. It takes linear time
+// except on adversarial input.
 func nth(s []time.Duration, k int) time.Duration {
 	for {
 		pivot := s[len(s)/2]
-		lo, hi := 0, len(s) // what is before lo is less than the pivot, what is from hi on is more
+		lo, hi := 0, len(s) // s[:lo] is less than the pivot, s[hi:] is more
 		for i := 0; i < hi; {
 			switch {
 			case s[i] < pivot:

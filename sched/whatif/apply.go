@@ -10,8 +10,9 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Apply is a copy of the snapshot to which the changes are applied in their order. The snapshot stays as it is; both
-// share what the changes leave alone. A change of the policy changes no snapshot: see [PolicyOf]. Errors wrap
+// Apply returns a copy of the snapshot with the changes applied in order. The original stays as it is; the copy shares
+// everything that the changes do not touch, so neither may be modified afterwards. A held job becomes pending if a
+// change ends the last job that it waits for. A change of policy does nothing here: see [PolicyOf]. Errors wrap
 // [ErrChange] and name the change. The snapshot must be one that [sched.CheckSnapshot] accepts.
 func Apply(s *sched.Snapshot, changes []Change) (*sched.Snapshot, error) {
 	copied := *s
@@ -30,20 +31,20 @@ func Apply(s *sched.Snapshot, changes []Change) (*sched.Snapshot, error) {
 	return w.snap, nil
 }
 
-// few is the number of changes up to which jobs are looked for one after another.
+// few is the number of changes up to which jobs are searched for linearly, without an index.
 const few = 8
 
-// world is a snapshot in the making.
+// world is the changed snapshot under construction.
 type world struct {
 	snap    *sched.Snapshot
-	owned   struct{ pending, running, free bool } // copied already; held jobs are copied where they change
-	pending map[string]int                        // index by id, where there are many changes
+	owned   struct{ pending, running, free bool } // lists that are copies already; Held is replaced whole
+	pending map[string]int                        // index by ID; nil until there are many changes
 	running map[string]int
-	// withdrawn leave the pending jobs and ended the running ones, when all changes are made.
+	// withdrawn and ended are jobs to be removed once all changes are applied: from pending and held, and from running.
 	withdrawn, ended map[string]struct{}
 	places           []place        // the nodes, once one of them changes
 	names            map[string]int // of places
-	moved            bool           // the order of pending jobs may be another
+	moved            bool           // the pending jobs need to be sorted again
 }
 
 func (w *world) apply(c *Change) error {
@@ -84,7 +85,7 @@ func (w *world) edit(c *Change) error {
 	case Require:
 		job.Required = c.Set
 	case Deadline:
-		job.Deadline, job.Utility = c.Span, nil // what it is worth follows from the deadline
+		job.Deadline, job.Utility = c.Span, nil // the worth follows from the deadline
 	case Demand:
 		demand := maps.Clone(job.DemandOrNode())
 		for name, amount := range c.Resources {
@@ -105,7 +106,7 @@ func (w *world) edit(c *Change) error {
 	return nil
 }
 
-// own copies a list before the first change of it.
+// own copies a list before it is first modified.
 func (w *world) own(done *bool) {
 	if *done {
 		return
@@ -147,7 +148,7 @@ func mark(set *map[string]struct{}, id string) {
 	(*set)[id] = struct{}{}
 }
 
-// release gives back what a running job holds on the nodes of the snapshot.
+// release frees what a running job holds on the nodes of the snapshot.
 func (w *world) release(r *sched.Running) {
 	demand, err := w.snap.Nodes.Demand(r.Job.Demand)
 	if err != nil {
@@ -170,7 +171,7 @@ func (w *world) release(r *sched.Running) {
 	}
 }
 
-// rounding is the part of a capacity by which sums of what is free may be off.
+// rounding is the relative error of a capacity allowed in sums of free amounts.
 const rounding = 1e-9
 
 func (w *world) addJobs(c *Change) error {
@@ -206,7 +207,7 @@ func (w *world) addJobs(c *Change) error {
 	return nil
 }
 
-// index makes the jobs be found by a map.
+// index builds the maps from job ID to index.
 func (w *world) index() {
 	if w.pending != nil {
 		return
@@ -220,7 +221,7 @@ func (w *world) index() {
 	}
 }
 
-// pendingAt is the index of a job that waits, -1 if there is none.
+// pendingAt is the index of a pending job, -1 if there is none.
 func (w *world) pendingAt(id string) int {
 	if _, gone := w.withdrawn[id]; gone {
 		return -1
@@ -234,7 +235,7 @@ func (w *world) pendingAt(id string) int {
 	return slices.IndexFunc(w.snap.Pending, func(p sched.Pending) bool { return p.Job.ID == id })
 }
 
-// heldAt is the index of a job that waits for others to finish, -1 if there is none.
+// heldAt is the index of a held job, -1 if there is none.
 func (w *world) heldAt(id string) int {
 	if _, gone := w.withdrawn[id]; gone {
 		return -1
@@ -242,7 +243,7 @@ func (w *world) heldAt(id string) int {
 	return slices.IndexFunc(w.snap.Held, func(p sched.Pending) bool { return p.Job.ID == id })
 }
 
-// runningAt is the index of a job that runs, -1 if there is none.
+// runningAt is the index of a running job, -1 if there is none.
 func (w *world) runningAt(id string) int {
 	if _, gone := w.ended[id]; gone {
 		return -1
@@ -256,7 +257,7 @@ func (w *world) runningAt(id string) int {
 	return slices.IndexFunc(w.snap.Running, func(r sched.Running) bool { return r.Job.ID == id })
 }
 
-// unhold takes held jobs out that are gone, and has those wait for room whose last parent has ended by a change.
+// unhold removes withdrawn jobs from the held ones, and makes those pending whose last parent was ended by a change.
 func (w *world) unhold() {
 	if len(w.snap.Held) == 0 || len(w.ended)+len(w.withdrawn) == 0 {
 		return
@@ -287,7 +288,7 @@ func (w *world) unhold() {
 	w.snap.Held = held
 }
 
-// settle takes the jobs out that are gone, puts the others in order, and makes the nodes anew if they have changed.
+// settle removes the jobs that are gone, sorts the pending ones, and rebuilds the nodes if any has changed.
 func (w *world) settle() error {
 	if len(w.withdrawn) > 0 {
 		w.own(&w.owned.pending)

@@ -6,11 +6,11 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Planner plans a snapshot. The Plan method of a policy is one, if its plans do not depend on what it planned before,
-// as those of package baseline. Of other policies [Fresh] makes one.
+// Planner plans a snapshot. A policy's Plan method is a planner if its plans do not depend on earlier calls, as in
+// package baseline. For other policies use [Fresh].
 type Planner func(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error)
 
-// Fresh is a planner that plans every snapshot with a new policy.
+// Fresh returns a planner that plans every snapshot with a new policy. It is safe for concurrent use if policy is.
 func Fresh(policy func() (sched.Policy, error)) Planner {
 	return func(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 		p, err := policy()
@@ -21,20 +21,21 @@ func Fresh(policy func() (sched.Policy, error)) Planner {
 	}
 }
 
-// Answer is what changes of a snapshot change in its plan.
+// Answer says how changes of a snapshot change its plan.
 type Answer struct {
-	// Snapshot is the changed one. Before and After are the plans of both.
+	// Snapshot is the changed snapshot. Before is the plan of the original, After that of the changed one.
 	Snapshot      *sched.Snapshot
 	Before, After *sched.Plan
-	// StartsNow are the jobs that start after the change, in the order of the plan. Gained are those of them that did
-	// not before, and Lost are jobs that did and do not any more, though they are still there.
+	// StartsNow are the jobs that start after the change, in the order of the plan. Gained are those among them that did
+	// not start before. Lost are jobs that started before and still wait after the change.
 	StartsNow, Gained, Lost []string
-	// Stopped are running jobs that the plan preempts after the change and did not before.
+	// Stopped are running jobs that only the plan after the change preempts.
 	Stopped []string
 }
 
-// Ask plans a snapshot as it is and with changes, the latter by another policy if after is not nil. Its errors wrap
-// [ErrChange], or are the planner's.
+// Ask plans the snapshot as it is with before, and the changed snapshot with after; nil means that before plans both. A
+// [Policy] change has no effect here: pass the other policy's planner as after. Errors wrap [ErrChange], or are the
+// planner's.
 func Ask(ctx context.Context, s *sched.Snapshot, changes []Change, before, after Planner) (*Answer, error) {
 	if after == nil {
 		after = before
@@ -75,7 +76,7 @@ func Ask(ctx context.Context, s *sched.Snapshot, changes []Change, before, after
 	return a, nil
 }
 
-// decisions are those of a plan that do something, by job.
+// decisions maps jobs to the plan's starts and preemptions.
 func decisions(p *sched.Plan) map[string]sched.Kind {
 	out := map[string]sched.Kind{}
 	for i := range p.Decisions {

@@ -50,7 +50,7 @@ func busy(b *testing.B, nodes, pending int) *sched.Snapshot {
 	return s
 }
 
-// BenchmarkAsk is one question about one cycle: nodes drained, nodes added, a priority changed.
+// BenchmarkAsk asks about one cycle: nodes drained, nodes added, a priority changed.
 func BenchmarkAsk(b *testing.B) {
 	s := busy(b, 5_000, 1_000)
 	var changes []whatif.Change
@@ -72,7 +72,7 @@ func BenchmarkAsk(b *testing.B) {
 	}
 }
 
-// BenchmarkApply is the changes alone.
+// BenchmarkApply applies the changes only.
 func BenchmarkApply(b *testing.B) {
 	s := busy(b, 5_000, 1_000)
 	for _, text := range []string{"priority job17 9", "add 3 nodes like n9"} {

@@ -9,15 +9,15 @@ import (
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
-// place is a node and where it comes from.
+// place is a node of the changed snapshot, and its origin.
 type place struct {
 	node sched.Node
 	from int  // index in the snapshot's nodes, or -1
-	held bool // it is cordoned: what is free there falls by what it offered
+	held bool // cordoned: its free amounts fall by its former capacity
 	gone bool
 }
 
-// begin lists the nodes, before the first change of one.
+// begin lists the nodes before the first of them changes.
 func (w *world) begin() {
 	if w.places != nil {
 		return
@@ -31,7 +31,7 @@ func (w *world) begin() {
 	}
 }
 
-// find is a node among the places.
+// find returns the place of a node.
 func (w *world) find(name string) (*place, error) {
 	w.begin()
 	if i, ok := w.names[name]; ok {
@@ -40,7 +40,7 @@ func (w *world) find(name string) (*place, error) {
 	return nil, fmt.Errorf("no node %q", name)
 }
 
-// drain takes a node away. The jobs that ran there wait again, with all that they hold elsewhere free.
+// drain removes a node. The jobs that run there wait again, and release what they hold on other nodes.
 func (w *world) drain(name string) error {
 	p, err := w.find(name)
 	if err != nil {
@@ -58,7 +58,7 @@ func (w *world) drain(name string) error {
 	return nil
 }
 
-// stop has a running job wait again.
+// stop makes a running job pending again.
 func (w *world) stop(r *sched.Running) {
 	w.release(r)
 	mark(&w.ended, r.Job.ID)
@@ -70,7 +70,7 @@ func (w *world) stop(r *sched.Running) {
 	w.moved = true
 }
 
-// cordon has a node offer nothing. What its tasks hold makes what is free there negative, as in a loop.
+// cordon sets a node's capacity to nothing. Its running tasks then make the free amounts negative, as in a loop.
 func (w *world) cordon(name string) error {
 	p, err := w.find(name)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *world) cordon(name string) error {
 	return nil
 }
 
-// addNodes adds nodes like one that there is. Their names are new.
+// addNodes adds copies of a node. They are named NODE+1, NODE+2 and so on; names that are in use are skipped.
 func (w *world) addNodes(c *Change) error {
 	p, err := w.find(c.Name)
 	if err != nil {
@@ -88,7 +88,7 @@ func (w *world) addNodes(c *Change) error {
 	}
 	like := p.node
 	if p.from >= 0 {
-		like.Capacity = w.snap.Nodes.Node(p.from).Capacity // also where it is cordoned
+		like.Capacity = w.snap.Nodes.Node(p.from).Capacity // even if it is cordoned now
 	}
 	if len(c.Labels) > 0 {
 		labels := maps.Clone(like.Labels)
@@ -115,7 +115,7 @@ func (w *world) addNodes(c *Change) error {
 	return nil
 }
 
-// rebuild makes the node set, and what is free in terms of it.
+// rebuild makes the new node set, and translates the free amounts to it.
 func (w *world) rebuild() error {
 	old, free := w.snap.Nodes, w.snap.Free
 	w.places = slices.DeleteFunc(w.places, func(p place) bool { return p.gone })
@@ -133,7 +133,7 @@ func (w *world) rebuild() error {
 	}
 	width := len(set.Resources())
 	w.snap.Free = slices.Clone(set.Capacity())
-	if others := w.snap.Others; others != nil { // what is measured of nodes that are added is nothing
+	if others := w.snap.Others; others != nil { // nothing was measured on added nodes
 		w.snap.Others = make([]usage.Level, len(w.places))
 		for i := range w.places {
 			if from := w.places[i].from; from >= 0 {
@@ -168,7 +168,7 @@ func (w *world) rebuild() error {
 	return nil
 }
 
-// all tells whether all nodes of a running job are still there.
+// all reports whether every node of a running job still exists.
 func (*world) all(r *sched.Running, set *sched.NodeSet) bool {
 	return !slices.ContainsFunc(r.Nodes, func(nt sched.NodeTasks) bool { _, ok := set.Index(nt.Node); return !ok })
 }

@@ -28,13 +28,13 @@ func Parse(text string) (Change, error) {
 	return c, nil
 }
 
-// parser has the words that are not read yet.
+// parser holds the words that are still to be read.
 type parser struct {
 	text  string
 	words []string
 }
 
-// wrong is the error about a word; an empty one stands for the end of the text.
+// wrong returns the error about a word. An empty word stands for the end of the text.
 func (p *parser) wrong(found, expected string) error {
 	if found == "" {
 		found = "the end"
@@ -44,7 +44,7 @@ func (p *parser) wrong(found, expected string) error {
 	return fmt.Errorf("%w: %q: found %s, expected %s", ErrChange, clip(p.text), found, expected)
 }
 
-// clip shortens what a user wrote for an error.
+// clip shortens a user's text for an error.
 func clip(s string) string {
 	const most = 200
 	if len(s) <= most {
@@ -81,7 +81,7 @@ func (p *parser) split() error {
 	return nil
 }
 
-// next is the next word, empty at the end.
+// next returns the next word, or "" at the end.
 func (p *parser) next() string {
 	if len(p.words) == 0 {
 		return ""
@@ -167,7 +167,7 @@ func (p *parser) add() (c Change, err error) {
 	return c, err
 }
 
-// maxAdded is how many nodes or jobs one change adds at most.
+// maxAdded limits the nodes or jobs that one change adds.
 const maxAdded = 100_000
 
 func (p *parser) name(of string) (string, error) {
@@ -179,7 +179,7 @@ func (p *parser) name(of string) (string, error) {
 	return name, nil
 }
 
-// plain is a word without its quotes, and whether it is a single name.
+// plain returns a word without its quotes, and whether the word is a single name.
 func plain(word string) (string, bool) {
 	if strings.HasPrefix(word, `"`) {
 		name, err := strconv.Unquote(word)
@@ -232,7 +232,7 @@ func (p *parser) amounts() (sched.Resources, error) {
 	return out, nil
 }
 
-// pair is what is before and after the first = outside of quotes.
+// pair splits a word at the first = outside quotes.
 func pair(word string) (key, value string, ok bool) {
 	at := strings.IndexByte(word, '=')
 	if strings.HasPrefix(word, `"`) {

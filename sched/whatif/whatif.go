@@ -1,24 +1,24 @@
-// Package whatif changes a snapshot: nodes that come and go, jobs that are narrower, more urgent or not there. A
-// policy that plans the changed snapshot tells what would happen then. Changes are written in a small language, so
-// that people and programs say them alike:
+// Package whatif applies hypothetical changes to a snapshot: nodes come and go, and jobs become narrower, more urgent,
+// or disappear. A policy that plans the changed snapshot shows what would happen then. Changes have a small language,
+// the same for people and programs:
 //
 //	drain NODE                     the node goes; the jobs that run there stop and wait again
 //	cordon NODE                    the node takes no new tasks; what runs there goes on
 //	add N nodes like NODE [label KEY=VALUE …] [offer RESOURCE=AMOUNT …]
-//	add N jobs like JOB            the job comes N times more, now
-//	drop JOB                       a job that waits is withdrawn; one that runs ends now
-//	tasks JOB N                    the gang of a job that waits has N tasks
-//	priority JOB N                 its priority
-//	require JOB SET                the nodes that it may run on, as rack=r1|r2&gpu=* or any
-//	demand JOB RESOURCE=AMOUNT …   what each of its tasks holds; 0 takes a resource away
-//	deadline JOB DURATION          the time from its submission by which it should be done; 0s for none
+//	add N jobs like JOB            N copies of the job are submitted now
+//	drop JOB                       a pending or held job is withdrawn; a running job ends now
+//	tasks JOB N                    a pending job's gang has N tasks
+//	priority JOB N                 a pending job has this priority
+//	require JOB SET                a pending job may run on these nodes only, as rack=r1|r2&gpu=* or any
+//	demand JOB RESOURCE=AMOUNT …   each task of a pending job holds these amounts; 0 removes the resource
+//	deadline JOB DURATION          time from a pending job's submission to its deadline; 0s removes it
 //	policy NAME                    another policy plans
 //
-// A name with blanks or quotes is quoted as in Go. [Parse] reads a change, [Change.String] writes it, and [Apply]
-// applies it to a copy of a snapshot.
+// Quote a name that contains blanks or quotes as in Go. [Parse] reads a change, [Change.String] writes it, and [Apply]
+// applies changes to a copy of a snapshot.
 //
-// The package decides nothing: it runs no policy and simulates nothing. Package why finds the smallest changes that
-// start a job.
+// The package decides nothing and simulates nothing; [Ask] has the caller's planners plan. Package why finds the
+// smallest changes that start a job.
 package whatif
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrChange is the sentinel of changes that cannot be read or cannot be made.
+// ErrChange is wrapped by errors about a change that cannot be read or cannot be applied.
 var ErrChange = errors.New("whatif: no change")
 
 // Verb says what a change does.
@@ -57,21 +57,22 @@ const (
 // Change is one change. Fields that its verb does not use are zero.
 type Change struct {
 	Verb Verb
-	// Name is that of the node, the job or the policy.
+	// Name is the name of a node or policy, or the ID of a job.
 	Name string
-	// Count is how many nodes or jobs are added, a number of tasks, or a priority.
+	// Count is a number of nodes or jobs to add, 1 to 100,000; a number of tasks, 1 to 2³¹-1; or a priority, any int.
+	// [Parse] enforces these ranges.
 	Count int
-	// Set is the set of nodes that a job requires.
+	// Set is the equivalence set that the job requires after the change.
 	Set sched.EquivalenceSet
-	// Labels and Resources are what added nodes have beside, or instead of, what the node has that they are like.
-	// Resources are also the amounts that change in a demand.
+	// Labels and Resources of added nodes override those of the node that they are copied from. In a change of demand,
+	// Resources has the amounts that change; the others stay.
 	Labels    map[string]string
 	Resources sched.Resources
-	// Span is a deadline, at least 0.
+	// Span is the time from submission to deadline, at least 0; 0 means no deadline.
 	Span time.Duration
 }
 
-// String is the change in the language that [Parse] reads.
+// String writes the change in the language that [Parse] reads.
 func (c Change) String() string {
 	name := quote(c.Name)
 	switch c.Verb {
@@ -118,7 +119,7 @@ func amounts(r sched.Resources) string {
 	return b.String()
 }
 
-// quote quotes a name that could be mistaken for several words, or for a word of the language.
+// quote quotes a name that the parser would otherwise split, or take for a word of the language.
 func quote(s string) string {
 	if s == "" || strings.ContainsAny(s, "=\" \t\r\n`\\") || !strconv.CanBackquote(s) || s == "label" || s == "offer" {
 		return strconv.Quote(s)
@@ -126,7 +127,8 @@ func quote(s string) string {
 	return s
 }
 
-// PolicyOf is the policy that the changes ask for, the last one if there are several, and whether they ask for one.
+// PolicyOf returns the policy that the changes ask for, the last one if there are several. Ok reports whether they ask
+// for any.
 func PolicyOf(changes []Change) (name string, ok bool) {
 	for i := range changes {
 		if changes[i].Verb == Policy {

@@ -46,7 +46,7 @@ func backlog(b *testing.B, nodes, pending int) *sched.Snapshot {
 	return s
 }
 
-// BenchmarkExplain explains jobs of a long queue, one after another, and tells the slowest in a hundred.
+// BenchmarkExplain explains the jobs of a long queue one by one, and reports the 99th percentile.
 func BenchmarkExplain(b *testing.B) {
 	for _, size := range []struct{ nodes, pending int }{{256, 1_000}, {1_000, 10_000}} {
 		s := backlog(b, size.nodes, size.pending)
@@ -73,7 +73,7 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-// BenchmarkNew is what there is to do for a cycle before its first explanation.
+// BenchmarkNew is the work for a cycle before its first explanation.
 func BenchmarkNew(b *testing.B) {
 	s := backlog(b, 1_000, 10_000)
 	plan, err := baseline.NewEDF().Plan(context.Background(), s)

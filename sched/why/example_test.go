@@ -11,7 +11,8 @@ import (
 	"github.com/hedgesched/hedge/sched/why"
 )
 
-// A job waits on a cluster of four nodes. The snapshot and the plan would come from a loop's observer or a recording.
+// A job waits on a cluster of four nodes. In a program the snapshot and the plan come from a loop's observer or from a
+// recording.
 func ExampleExplainer_Explain() {
 	snapshot, err := schedtest.Snapshot(schedtest.Nodes(4, 2)).Now(60).
 		Running(schedtest.Job("batch", 2).Runs(300), 0, "n0", "n1").

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// maxNodes is how many nodes a remedy adds at most.
+	// maxNodes limits the nodes that a remedy adds.
 	maxNodes = 4096
-	// maxValues is how many further values of a label a remedy considers.
+	// maxValues limits the further values of a label that a remedy considers.
 	maxValues = 64
 )
 
@@ -48,8 +48,9 @@ func (t *trial) grow(j *waiting, _ *Explanation) (*Remedy, error) {
 	return &Remedy{Kind: MoreNodes, Text: text, Changes: change(size), Size: size, Smallest: settled}, err
 }
 
-// template is the change that adds nodes on which tasks of the job run, and how many fit on each one. The nodes are
-// like the one that holds most of them. If none holds any, labels and resources are added that the job asks for.
+// template returns the change that adds nodes able to run tasks of the job, and how many tasks fit on each. The nodes
+// are like the node that can hold most of them when empty. If no node can hold any, the labels and resources that the
+// job asks for are added to a copy of an existing node.
 func (t *trial) template(j *waiting) (add whatif.Change, each int, ok bool) {
 	nodes := t.snap.Nodes
 	if nodes.Len() == 0 {
@@ -89,14 +90,14 @@ func (t *trial) template(j *waiting) (add whatif.Change, each int, ok bool) {
 		if others.Matches(labels) {
 			continue
 		}
-		value := "yes" // any value will do
+		value := "yes" // the job asks for the label, whatever its value
 		if values := j.job.Required.Values(key); len(values) > 0 {
 			value = values[0]
 		}
 		add.Labels[key], labels[key] = value, value
 	}
 	if !j.job.Required.Matches(labels) {
-		return add, 0, false // it contradicts itself
+		return add, 0, false // no node can match the set
 	}
 	add.Resources = sched.Resources{}
 	for name, amount := range j.job.DemandOrNode() {
@@ -107,7 +108,7 @@ func (t *trial) template(j *waiting) (add whatif.Change, each int, ok bool) {
 	return add, 1, true
 }
 
-// anywhere lets the job run on more nodes.
+// anywhere widens the set of nodes that the job may run on.
 func (t *trial) anywhere(j *waiting, _ *Explanation) (*Remedy, error) {
 	if j.job.Required.IsAny() || j.demand == nil {
 		return nil, nil
@@ -134,7 +135,7 @@ func (t *trial) anywhere(j *waiting, _ *Explanation) (*Remedy, error) {
 		Size: len(j.job.Required.Keys()), Smallest: t.opt.Plan != nil && len(j.job.Required.Keys()) == 2}, err
 }
 
-// fits tells whether a job starts on other nodes: by trial, or by the room that there is beside the plan.
+// fits reports whether the job starts with this other set: by trial, or without a planner by the room beside the plan.
 func (t *trial) fits(j *waiting, c whatif.Change) (bool, error) {
 	if t.opt.Plan != nil {
 		return t.starts(c)
@@ -142,7 +143,7 @@ func (t *trial) fits(j *waiting, c whatif.Change) (bool, error) {
 	return place.NewPlacer(t.left).FitsAtLeast(j.demand, t.snap.Nodes.NodesOf(c.Set), j.job.Tasks), nil
 }
 
-// relax lets the job run on nodes with further values of one label or, if that does not do, with any value and none.
+// relax allows further values of one label. If that is not enough, it drops the label.
 func (t *trial) relax(j *waiting, key string) (*Remedy, error) {
 	without := whatif.Change{Verb: whatif.Require, Name: j.job.ID, Set: j.job.Required.Without(key)}
 	ok, err := t.fits(j, without)
@@ -172,7 +173,7 @@ func (t *trial) relax(j *waiting, key string) (*Remedy, error) {
 		Text: fmt.Sprintf("if it could also run on %s=%s", key, strings.Join(left, "|"))}, err
 }
 
-// values are further values of a label, those with most room for the job first, and a guess how many it takes.
+// values returns further values of a label, those with most room for the job first, and a guess of how many are needed.
 func (t *trial) values(j *waiting, key string, own []string) (values []string, guess int) {
 	room := map[string]int{}
 	placer := place.NewPlacer(t.left)
@@ -193,5 +194,5 @@ func (t *trial) values(j *waiting, key string, own []string) (values []string, g
 	return values, guess
 }
 
-// maxRoom bounds sums of tasks that fit.
+// maxRoom limits sums of tasks, so that they do not overflow.
 const maxRoom = 1 << 29

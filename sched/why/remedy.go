@@ -14,43 +14,43 @@ import (
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
-// Kind is what a remedy changes.
+// Kind says what a remedy changes.
 type Kind string
 
 // The kinds, in the order of explanations.
 const (
 	// FewerTasks makes the gang smaller.
 	FewerTasks Kind = "tasks"
-	// AnotherSet lets the job run on more nodes: with further values of one label, without regard to one label, or
-	// anywhere.
+	// AnotherSet widens the equivalence set of the job: by further values of one label, by dropping one label, or to all
+	// nodes.
 	AnotherSet Kind = "set"
-	// JobsEnd has running jobs end now.
+	// JobsEnd ends running jobs now.
 	JobsEnd Kind = "ends"
-	// JobsAhead withdraws jobs that get room before this one.
+	// JobsAhead withdraws jobs that would get room before this one.
 	JobsAhead Kind = "ahead"
-	// MoreNodes adds nodes like one that there is.
+	// MoreNodes adds nodes like an existing one.
 	MoreNodes Kind = "nodes"
-	// HigherPriority makes the job more urgent.
+	// HigherPriority raises the job's priority.
 	HigherPriority Kind = "priority"
 )
 
 // Remedy is a change with which the job starts now.
 type Remedy struct {
 	Kind Kind `json:"kind"`
-	// Text says it in words, as "with 3 tasks instead of 8".
+	// Text is the remedy in words, such as "with 3 tasks instead of 8".
 	Text string `json:"text"`
-	// Changes are what to apply, in the language of package whatif.
+	// Changes are the changes to apply, in the language of package whatif.
 	Changes []whatif.Change `json:"changes"`
-	// Size is how many tasks fewer, values or labels more, jobs, nodes, or steps of priority it takes.
+	// Size is the number of tasks removed, label values or labels added, jobs dropped, nodes added, or steps of priority.
 	Size int `json:"size"`
-	// Starts tells that the policy planned the changed snapshot and started the job.
+	// Starts reports that the policy planned the changed snapshot and started the job.
 	Starts bool `json:"starts"`
-	// Smallest tells that one less was tried, too, and did not start the job: one task more, one value less, one job of
-	// those named left as it is, one node less, a priority lower by 1.
+	// Smallest reports that the next smaller change was tried and did not start the job: one task more, one value less,
+	// one of the dropped jobs kept, one node less, or a priority lower by 1.
 	Smallest bool `json:"smallest"`
 }
 
-// remedies adds the remedies of all kinds.
+// remedies searches for a remedy of each kind.
 func (e *Explainer) remedies(ctx context.Context, x *Explanation, j *waiting) error {
 	t := &trial{Explainer: e, ctx: ctx, job: j.job.ID}
 	for _, kind := range []func(*waiting, *Explanation) (*Remedy, error){
@@ -74,7 +74,7 @@ func (e *Explainer) remedies(ctx context.Context, x *Explanation, j *waiting) er
 	return nil
 }
 
-// fewer is a smaller gang.
+// fewer makes the gang smaller.
 func (t *trial) fewer(j *waiting, _ *Explanation) (*Remedy, error) {
 	tasks := j.job.Tasks
 	change := func(size int) []whatif.Change {
@@ -92,7 +92,7 @@ func (t *trial) fewer(j *waiting, _ *Explanation) (*Remedy, error) {
 		Text: fmt.Sprintf("with %s instead of %d", count(tasks-size, "task"), tasks)}, err
 }
 
-// end has running jobs end: one alone if one will do, or else the first to end.
+// end ends running jobs: a single one if that is enough, otherwise those with the earliest expected ends.
 func (t *trial) end(j *waiting, _ *Explanation) (*Remedy, error) {
 	room := t.enough(j)
 	if t.opt.Plan == nil {
@@ -118,8 +118,8 @@ func (t *trial) end(j *waiting, _ *Explanation) (*Remedy, error) {
 	return t.ending(left, settled, err)
 }
 
-// enough are holders whose end makes room for the job, none of them in vain: the first to end that makes room alone,
-// or the first to end without those that need not.
+// enough returns holders whose ends make room for the job: the earliest to end whose room is enough alone, or else the
+// earliest to end together, without those that are not needed.
 func (t *trial) enough(j *waiting) []string {
 	lack := j.job.Tasks - j.fits
 	if j.demand == nil || lack <= 0 {
@@ -157,7 +157,7 @@ func (t *trial) enough(j *waiting) []string {
 	return names
 }
 
-// all are the holders and then all other jobs that run, by when they end.
+// all returns the holders, followed by all other running jobs by expected end.
 func (t *trial) all(first []held) (names []string) {
 	known := make(map[string]struct{}, len(first))
 	for _, h := range first {
@@ -179,7 +179,7 @@ func (t *trial) all(first []held) (names []string) {
 	return names
 }
 
-// ending is the remedy that these running jobs end.
+// ending is the remedy that ends these running jobs.
 func (t *trial) ending(jobs []string, settled bool, err error) (*Remedy, error) {
 	if len(jobs) == 0 {
 		return nil, err
@@ -212,10 +212,10 @@ func in(seconds float64) string {
 	return "in " + d.String()
 }
 
-// withdraw takes jobs away that get room first.
+// withdraw drops jobs that get room before this one.
 func (t *trial) withdraw(_ *waiting, x *Explanation) (*Remedy, error) {
 	if t.opt.Plan == nil {
-		return nil, nil // what the room would be used for only the policy knows
+		return nil, nil // only the policy knows what it would use the room for
 	}
 	size, _, err := t.least(1, len(x.Ahead), func(size int) []whatif.Change { return gone(x.Ahead[:size]) })
 	if size == 0 {
@@ -226,7 +226,7 @@ func (t *trial) withdraw(_ *waiting, x *Explanation) (*Remedy, error) {
 		Text: fmt.Sprintf("if %s were withdrawn", list(left))}, err
 }
 
-// urge raises the priority. Of priorities only those tell that are at or just above another job's.
+// urge raises the priority. It tries only priorities equal to another job's, or one above: in between nothing changes.
 func (t *trial) urge(j *waiting, _ *Explanation) (*Remedy, error) {
 	if t.opt.Plan == nil || t.most < j.job.Priority || t.most == math.MaxInt {
 		return nil, nil
@@ -248,7 +248,7 @@ func (t *trial) urge(j *waiting, _ *Explanation) (*Remedy, error) {
 		Text: fmt.Sprintf("with priority %d instead of %d", at, j.job.Priority)}, err
 }
 
-// priorities are those above a job's own that order it otherwise among all jobs, ascending.
+// priorities returns, in ascending order, the priorities above a job's own at which its rank among all jobs changes.
 func (t *trial) priorities(own int) []int {
 	found := map[int]struct{}{}
 	note := func(p int) {
@@ -275,7 +275,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// list names the first few jobs.
+// list names the first three jobs and counts the rest.
 func list(jobs []string) string {
 	const most = 3
 	switch n := len(jobs); {

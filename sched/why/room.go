@@ -12,7 +12,7 @@ import (
 	"github.com/hedgesched/hedge/sched/place"
 )
 
-// held finds who holds the room that the job lacks.
+// held finds the jobs that hold the room which the job lacks.
 func (e *Explainer) held(x *Explanation, j *waiting) {
 	for h := range e.holders.Each(j.demand, j.nodes) {
 		if h.Running == nil {
@@ -36,12 +36,12 @@ func (e *Explainer) held(x *Explanation, j *waiting) {
 	}
 }
 
-// sooner orders running jobs by when they are expected to end.
+// sooner compares running jobs by expected end.
 func sooner(a, b held) int {
 	return cmp.Or(cmp.Compare(a.span.P50, b.span.P50), strings.Compare(a.run.Job.ID, b.run.Job.ID))
 }
 
-// frees is what a running job holds inside some nodes.
+// frees returns the resources that a running job holds on the nodes that are inside.
 func (e *Explainer) frees(r *sched.Running, inside []bool) sched.Resources {
 	tasks := 0
 	for _, nt := range r.Nodes {
@@ -58,8 +58,8 @@ func (e *Explainer) frees(r *sched.Running, inside []bool) sched.Resources {
 	return out
 }
 
-// ending is in how many seconds a running job is expected to end, given how long it has run, and whether it has run
-// longer than its forecast allows. Such a job may end at any moment.
+// ending returns the time until a running job is expected to end, given how long it has run. Overdue reports that it
+// has run longer than its forecast allows; the span is then 0.
 func ending(r *sched.Running, now time.Time) (s Span, overdue bool) {
 	d := r.Prediction.Dist
 	if d == nil {
@@ -83,7 +83,7 @@ func ending(r *sched.Running, now time.Time) (s Span, overdue bool) {
 	return Span{at(0.1), at(0.5), at(0.9)}, false
 }
 
-// ahead names the jobs that get room first.
+// ahead lists the jobs that get room first.
 func (e *Explainer) ahead(x *Explanation, j *waiting, r *sched.Reason) {
 	x.Ahead = append(x.Ahead, j.starts...)
 	for _, id := range r.Ahead {
@@ -93,7 +93,7 @@ func (e *Explainer) ahead(x *Explanation, j *waiting, r *sched.Reason) {
 	}
 }
 
-// short is what there is too little of: the resources that keep a further task from some node that could hold one.
+// short lists what there is too little of: the resources that keep one more task off a node that could hold one.
 func (e *Explainer) short(x *Explanation, j *waiting) []Shortage {
 	out := []Shortage{}
 	set, tasks := x.Set, float64(x.Tasks)
@@ -120,8 +120,8 @@ func (e *Explainer) short(x *Explanation, j *waiting) []Shortage {
 	return out
 }
 
-// binding tells for each resource whether a node lacks it for one task more than fits there. It looks at nodes that
-// could hold more if they were empty or, if there are none, at all.
+// binding reports for each resource whether some node lacks it for one task more than fits there. It looks at nodes
+// that could hold more tasks if they were empty. If none of those lacks anything, it looks at all nodes.
 func (e *Explainer) binding(j *waiting) []bool {
 	placer := place.NewPlacer(e.left)
 	width := len(j.demand)
@@ -144,5 +144,5 @@ func (e *Explainer) binding(j *waiting) []bool {
 	return binds
 }
 
-// rounding is the part of an amount by which sums of what is free may be off.
+// rounding is the relative error allowed in sums of free amounts.
 const rounding = 1e-9

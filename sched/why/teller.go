@@ -9,9 +9,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// Teller is a policy that plans as another one does, and tells of its last plan why a job waits, in a line for
-// people: what a cluster shows users in the status of a job, see adapters.Options.Why. It is for one goroutine at a
-// time.
+// Teller wraps a policy, plans exactly as that policy does, and can say in one line why a job waits by the last plan.
+// Clusters show the line in a job's status; see adapters.Options.Why. It is for one goroutine at a time.
 type Teller struct {
 	policy    sched.Policy
 	snap      *sched.Snapshot
@@ -19,23 +18,24 @@ type Teller struct {
 	explainer *Explainer
 }
 
-// NewTeller returns a teller around a policy.
+// NewTeller wraps a policy.
 func NewTeller(policy sched.Policy) *Teller { return &Teller{policy: policy} }
 
-// Name is the policy's.
+// Name is the name of the wrapped policy.
 func (t *Teller) Name() string { return t.policy.Name() }
 
-// Plan is the policy's plan.
+// Plan returns the plan of the wrapped policy and keeps it for [Teller.Tell].
 func (t *Teller) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	plan, err := t.policy.Plan(ctx, s)
 	t.snap, t.plan, t.explainer = s, plan, nil
 	return plan, err
 }
 
-// Tell is why a job waits, by the last plan, as "room for 3 of 8 tasks: 5 node too little; held by batch-1 until
-// about 14:05 UTC; would have room with 3 tasks, or with 5 more nodes like n0". It tries no remedy. It is empty for a
-// job that does not wait, or that no nodes can hold, which the reason says. It may be called until the next Plan or,
-// in a loop, the next Step; the first call for a plan takes longer than the others.
+// Tell says why a job waits, by the last plan, as in "room for 3 of 8 tasks: 5 node too little; held by batch-1 until
+// about 14:05 UTC; would have room with 3 tasks instead of 8, or with 5 more nodes like n0". It tries no remedies. It
+// returns "" for a job that does not wait, and for one that even empty nodes cannot hold: there the policy's reason
+// says why. Call it before the next Plan or, in a loop, before the next Step. The first call after a Plan takes longer
+// than the others.
 func (t *Teller) Tell(job string) string {
 	if t.plan == nil {
 		return ""
@@ -55,7 +55,7 @@ func (t *Teller) Tell(job string) string {
 	return x.brief(t.snap.Now)
 }
 
-// brief is the explanation in a line. Sets of nodes are not in it: a cluster may have words of its own for them.
+// brief is the explanation in one line. It names no equivalence sets, since a cluster may have its own names for them.
 func (x *Explanation) brief(now time.Time) string {
 	if x.Fits >= x.Tasks {
 		return fmt.Sprintf("there is room for its %s now", count(x.Tasks, "task"))
@@ -89,7 +89,7 @@ func (x *Explanation) brief(now time.Time) string {
 	return b.String()
 }
 
-// until is when a holder is expected to end, as a time of day that stays true while the text is shown.
+// until is the expected end of a holder as a time of day, which stays true while the text is shown.
 func (h *Holder) until(now time.Time) string {
 	const most = 1e8 // seconds
 	if h.Overdue {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// maxTold is how many holders the text tells of.
+// maxTold limits the holders that the text names.
 const maxTold = 5
 
-// String is the explanation in words, several lines without an end of line.
+// String is the explanation in words: one or more lines, without a final newline.
 func (x *Explanation) String() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -50,7 +50,7 @@ func (x *Explanation) String() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// String says what is short in words.
+// String says in words what is short.
 func (s *Shortage) String() string {
 	if s.Label != "" {
 		return "no node has " + s.Label
@@ -62,7 +62,7 @@ func (s *Shortage) String() string {
 	return text
 }
 
-// String says in words who holds how much until when.
+// String says in words how much room the holder has, and until when.
 func (h *Holder) String() string {
 	until := h.Ends.String()
 	if h.Overdue {
@@ -71,7 +71,7 @@ func (h *Holder) String() string {
 	return fmt.Sprintf("%s on %s, room for %s; ends %s", h.Job, count(h.Nodes, "node"), count(h.Tasks, "task"), until)
 }
 
-// String is the median and, where they differ, the range.
+// String is the median, followed by the 80 % interval if its ends differ.
 func (s *Span) String() string {
 	low, high := in(s.P10), in(s.P90)
 	if low == high {

@@ -23,7 +23,7 @@ var policies = map[string]func() (sched.Policy, error){
 	"fifo": named("fifo"), "edf": named("edf"), "sjf": named("sjf"), "prio": named("prio"), "3sigma": named("3sigma"),
 }
 
-// named makes policies of a name.
+// named makes policies with a name.
 func named(name string) func() (sched.Policy, error) {
 	return func() (sched.Policy, error) {
 		system, err := systems.Builtin().Find(name)
@@ -34,7 +34,7 @@ func named(name string) func() (sched.Policy, error) {
 	}
 }
 
-// starts tells whether a job starts if a new policy plans a snapshot with changes, which are read from their text.
+// starts reports whether a new policy starts a job in a snapshot with changes given as text.
 func starts(t *testing.T, policy func() (sched.Policy, error), s *sched.Snapshot, job string, texts []string) bool {
 	t.Helper()
 	changes := make([]whatif.Change, len(texts))
@@ -60,7 +60,7 @@ func texts(changes []whatif.Change) []string {
 	return out
 }
 
-// less are the changes that a remedy takes one less of.
+// less returns the next smaller versions of a remedy's changes.
 func less(r *why.Remedy, job *sched.Job) [][]string {
 	c := r.Changes[0]
 	switch r.Kind {
@@ -85,8 +85,8 @@ func less(r *why.Remedy, job *sched.Job) [][]string {
 	return [][]string{{c.String()}}
 }
 
-// narrower are sets between what a job requires and what a remedy would have it require, with one less: one of the
-// further values of a label, or all labels but one if the remedy has none.
+// narrower returns the sets between the set that a job requires and the one that a remedy gives it, with one less: one
+// of the further values of a label or, if the remedy has none, all labels but one.
 func narrower(c *whatif.Change, job *sched.Job) [][]string {
 	var out [][]string
 	keys := job.Required.Keys()
@@ -111,8 +111,8 @@ func narrower(c *whatif.Change, job *sched.Job) [][]string {
 	return out
 }
 
-// Each remedy is applied, and the job starts; with one less it does not. This runs over random snapshots and all
-// policies, with a planning of its own.
+// Each remedy starts the job, and one less does not. The test plans by itself, on random snapshots and with all
+// policies.
 func TestRemediesAreTrueAndSmallest(t *testing.T) {
 	trials := 1000
 	if testing.Short() {

@@ -9,10 +9,10 @@ import (
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
-// errTries ends the search once all tries are used up.
+// errTries ends the search when all tries are used up.
 var errTries = errors.New("why: all tries are used up")
 
-// trial tries changes for one job.
+// trial tries changes for one job and counts the plans made.
 type trial struct {
 	*Explainer
 	ctx   context.Context
@@ -20,8 +20,8 @@ type trial struct {
 	tries int
 }
 
-// starts tells whether the job starts if the policy plans with these changes. Without changes it does not, by the
-// plan.
+// starts reports whether the policy starts the job in a snapshot with these changes. Without changes it does not, as
+// the plan shows.
 func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 	if len(changes) == 0 {
 		return false, nil
@@ -45,9 +45,10 @@ func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 	}), nil
 }
 
-// least is a size from 1 to most with which the job starts while it does not with one less, and 0 if none is found.
-// The search begins at a guess. Without a planner the guess is taken. Size 0 is no change. Settled tells that one
-// less was tried.
+// least finds a size from 1 to most with which the job starts, though it does not with a size one smaller; 0 means that
+// none was found. The search doubles its steps away from the guess, then bisects. Without a planner it returns the
+// guess itself. Size 0 stands for no change. Settled reports that the next smaller size was tried and did not start the
+// job.
 func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (size int, settled bool, err error) {
 	if most < 1 {
 		return 0, false, nil
@@ -65,7 +66,7 @@ func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (s
 		return guess, false, nil
 	}
 	guess = min(guess, most)
-	lo, hi := 0, 0 // it does not start with lo; it starts with hi, if that is not 0
+	lo, hi := 0, 0 // the job does not start with lo; it starts with hi unless hi is 0
 	ok, err := try(guess)
 	switch {
 	case err != nil:
@@ -116,7 +117,7 @@ func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (s
 	return hi, true, nil
 }
 
-// ended is nil for an error that only ends a search.
+// ended returns nil for errors that end the search without being failures: tries used up, context done.
 func ended(err error) error {
 	if errors.Is(err, errTries) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
@@ -124,8 +125,8 @@ func ended(err error) error {
 	return err
 }
 
-// needed leaves out of the items, with all of which the job starts, those without which it starts, too. Settled tells
-// that each one left was tried: without it the job does not start.
+// needed removes items one by one as long as the job still starts without them. It expects that the job starts with all
+// items. Settled reports that the job was seen not to start without any one of the items left.
 func (t *trial) needed(items []string, change func([]string) []whatif.Change) (left []string, settled bool, err error) {
 	left = items
 	for again := len(left) > 1; again; {
@@ -146,7 +147,7 @@ func (t *trial) needed(items []string, change func([]string) []whatif.Change) (l
 	return left, true, nil
 }
 
-// gone are the changes that take jobs away.
+// gone returns the changes that drop these jobs.
 func gone(jobs []string) []whatif.Change {
 	out := make([]whatif.Change, len(jobs))
 	for i, id := range jobs {

@@ -1,13 +1,14 @@
-// Package why explains a job that waits: what holds the room that it needs and until when, which jobs are planned
-// before it, what is short and by how much, and the smallest change that would start it now, one of each kind. It
-// does so for any policy, from the snapshot and the plan of a cycle.
+// Package why explains why a job waits. An [Explanation] says which running jobs hold the room that the job needs and
+// until when, which jobs get room before it, and which resource is short by how much. It also has remedies: the
+// smallest change of each kind that would start the job now. The package works for any policy. Its input is the
+// snapshot and the plan of a cycle.
 //
-// What it says of room is arithmetic on what the plan leaves. What it says of changes it tries: it applies the change
-// with package whatif, has the policy plan again, and looks whether the job starts. So a [Remedy] holds for the
-// policy that plans, however it decides.
+// Holders and shortages are computed from the room that the plan leaves. Remedies are tried: the package applies a
+// change with package whatif, has the policy plan the changed snapshot, and checks that the job starts. So a [Remedy]
+// is true of the policy, however it decides.
 //
-// The package changes nothing: neither the snapshot nor the cluster. It reads no clock and keeps nothing between
-// explanations but what it has worked out about the plan.
+// The package changes neither the snapshot nor the cluster, and reads no clock. Between explanations it keeps only what
+// it has computed from the plan.
 package why
 
 import (
@@ -21,21 +22,21 @@ import (
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
-// ErrUnknownJob is the sentinel of explanations of jobs that are not in the snapshot.
+// ErrUnknownJob is wrapped by the error about a job that is not in the snapshot.
 var ErrUnknownJob = errors.New("why: no such job")
 
-// Options are those of an [Explainer]. The zero value is useful.
+// Options configure an [Explainer]. The zero value is ready for use.
 type Options struct {
-	// Plan plans the snapshots that remedies are tried on. An explanation then takes the time of some ten plans. If it
-	// is nil none is tried: remedies then are those that make room beside the plan, and no more than is needed, and
-	// [Remedy.Starts] is false.
+	// Plan plans the changed snapshots on which remedies are tried. An explanation then takes about as long as ten plans.
+	// If Plan is nil, nothing is tried: remedies are computed from the room beside the plan, only those of the kinds
+	// [FewerTasks], [AnotherSet], [JobsEnd] and [MoreNodes] are given, and [Remedy].Starts is false.
 	Plan whatif.Planner
-	// Tries is how many plans may be made for one explanation, at least 1. 0 means 300. A remedy that is not settled
-	// when they are used up is left out, or has [Remedy.Smallest] false.
+	// Tries limits the plans made for one explanation; 0 or less means 300. When they are used up, the search ends: kinds
+	// not yet searched are left out, and a remedy found by then may have [Remedy].Smallest false.
 	Tries int
 }
 
-// State is where a job stands.
+// State says whether a job waits, runs, or is about to change from one to the other.
 type State string
 
 // The states.
@@ -44,89 +45,92 @@ const (
 	Starts  State = "starts"  // the plan starts it now
 	Runs    State = "running"
 	Stops   State = "stops" // it runs, and the plan preempts it
-	Held    State = "held"  // it waits for other jobs to finish, which are in Ahead
+	Held    State = "held"  // it waits for the jobs in Ahead to finish
 )
 
-// Explanation is why a job waits. Amounts of room are those that the plan leaves: running jobs that it preempts hold
+// Explanation says why a job waits. Free room is what the plan leaves: running jobs that the plan preempts hold
 // nothing, and jobs that it starts hold their nodes.
 type Explanation struct {
 	Job   string `json:"job"`
 	State State  `json:"state"`
-	// Set is the set of nodes that the job requires, Tasks the size of its gang, and Fits for how many of its tasks
-	// there is room. All else but Reason is empty for a job that does not wait.
+	// Set is the equivalence set that the job requires, Tasks the size of its gang, and Fits the number of its tasks that
+	// fit now. They are empty unless State is [Pending], and so are Obstacle, Holders, Short and Remedies.
 	Set   string `json:"set,omitempty"`
 	Tasks int    `json:"tasks,omitempty"`
 	Fits  int    `json:"fits,omitempty"`
-	// Reason is what the policy says.
+	// Reason is the policy's. It is empty, with an unknown probability, for a job that is held or goes on running.
 	Reason sched.Reason `json:"reason"`
-	// Obstacle is why the nodes cannot hold the job even if nothing else runs; nil if they can.
+	// Obstacle says why even empty nodes cannot hold the job. It is nil if they can.
 	Obstacle *sched.Obstacle `json:"obstacle,omitempty"`
-	// Holders are the running jobs that hold room which the job lacks, those that are expected to end first before
-	// others.
+	// Holders are the running jobs that hold room which the job lacks, in order of their expected ends.
 	Holders []Holder `json:"holders"`
-	// Ahead are jobs that wait, or start now, and get room before this one: those that start with the plan on nodes
-	// which the job lacks room on, then those that the policy names, in its order.
+	// Ahead are the jobs that get room before this one: first the jobs that the plan starts on nodes where this one lacks
+	// room, then the pending jobs that the policy's reason names, in its order. For a held job they are the jobs that it
+	// waits for.
 	Ahead []string `json:"ahead"`
-	// Short is what there is too little of. It is empty if there is room and the job waits for another reason.
+	// Short lists what there is too little of. It is empty if the gang fits and waits for another reason.
 	Short []Shortage `json:"short"`
 	// Remedies are the smallest changes that would start the job now, at most one of each kind.
 	Remedies []Remedy `json:"smallest_change"`
-	// Ends is how long a running job is expected to go on.
+	// Ends is the time that a running job is expected to go on for; nil for other jobs.
 	Ends *Span `json:"ends_s,omitempty"`
 }
 
-// Holder is a running job that holds room.
+// Holder is a running job that holds room which the waiting job lacks.
 type Holder struct {
 	Job string `json:"job"`
-	// Nodes is on how many nodes it runs, in the set or not.
+	// Nodes is the number of nodes that the holder runs on, inside the required set or outside.
 	Nodes int `json:"node_count"`
-	// Frees is what is free once it has ended, on nodes of the set that the waiting job requires.
+	// Frees is the amount of each resource that the holder's end frees on nodes of the required set.
 	Frees sched.Resources `json:"frees"`
-	// Tasks is how many more tasks of the waiting job fit if this job alone ends.
+	// Tasks is the number of further tasks of the waiting job that would fit if this holder alone ended.
 	Tasks int `json:"tasks"`
-	// Ends is in how many seconds it is expected to end. Overdue tells that it has run longer than its forecast allows.
+	// Ends is the time until the holder is expected to end. Overdue is true if it has run longer than its forecast allows;
+	// Ends is then 0.
 	Ends    Span `json:"ends_s"`
 	Overdue bool `json:"overdue,omitempty"`
 }
 
-// Span is when something is expected, in seconds from the snapshot's Now: with a probability of 10, 50 and 90 % by
-// then.
+// Span has three quantiles of the time until an event, in seconds from the snapshot's Now: the event has happened by
+// P10 with a probability of 10 %, by P50 with 50 %, by P90 with 90 %.
 type Span struct {
 	P10 float64 `json:"p10"`
 	P50 float64 `json:"p50"`
 	P90 float64 `json:"p90"`
 }
 
-// Shortage is a resource, or a label, of which there is too little.
+// Shortage is a resource of which there is too little, or a label that no node has.
 type Shortage struct {
-	// Resource is what is short. It is empty if no node has the Label, as rack=r9, that the job requires.
+	// Resource is the name of the scarce resource. It is empty if no node has the Label, such as rack=r9, that the job
+	// requires.
 	Resource string `json:"resource,omitempty"`
 	Label    string `json:"label,omitempty"`
 	Set      string `json:"set"`
-	// Need is what the whole gang needs. Free is the part of it that is free where a whole task fits: the job is short
-	// of Need less Free.
+	// Need is the amount that the whole gang needs. Free is the amount that the tasks which fit now would use. So the gang
+	// lacks Need minus Free.
 	Need float64 `json:"need"`
 	Free float64 `json:"free"`
-	// Idle is all that is free in the set. What is more than Free lies in pieces that are too small for a task, or on
-	// nodes that lack another resource.
+	// Idle is everything that is free in the set. The difference between Idle and Free is in pieces too small for a task,
+	// or on nodes that lack another resource.
 	Idle float64 `json:"idle"`
 }
 
-// Explainer explains jobs by one snapshot and plan. It is for one goroutine at a time.
+// Explainer explains jobs of one snapshot and plan. It is for one goroutine at a time.
 type Explainer struct {
 	snap    *sched.Snapshot
 	plan    *sched.Plan
 	opt     Options
-	left    *sched.Snapshot // the snapshot with what the plan leaves free
+	left    *sched.Snapshot // the snapshot, with Free as the plan leaves it
 	holders place.Holders
 	pending map[string]int
 	decided map[string]int // decisions by job
-	most    int            // the highest priority of all jobs
-	tasks   int            // of all that wait
+	most    int            // highest priority of a pending or running job
+	tasks   int            // tasks of all pending jobs, at most maxNodes
 }
 
-// New returns an explainer of a cycle. The plan must be of the snapshot; an error wraps [sched.ErrInvalidSnapshot] or
-// [sched.ErrInvalidPlan]. Neither may change while the explainer is used.
+// New returns an explainer of a cycle. The plan must have been made for the snapshot; otherwise the error wraps
+// [sched.ErrInvalidSnapshot] or [sched.ErrInvalidPlan]. The caller must not change either while the explainer is in
+// use.
 func New(s *sched.Snapshot, plan *sched.Plan, o Options) (*Explainer, error) {
 	if err := sched.CheckPlan(s, plan); err != nil {
 		return nil, err
@@ -149,7 +153,7 @@ func New(s *sched.Snapshot, plan *sched.Plan, o Options) (*Explainer, error) {
 	return e, nil
 }
 
-// occupy works out what the plan leaves, and who holds the rest.
+// occupy computes the room that the plan leaves, and who holds the rest.
 func (e *Explainer) occupy() {
 	placer := place.NewPlacer(e.snap)
 	running := make(map[string]int, len(e.snap.Running))
@@ -185,7 +189,7 @@ func (e *Explainer) occupy() {
 	}
 }
 
-// decision is what the plan decides of a job.
+// decision returns the plan's decision about a job; for a job that it does not name, the plan's rest.
 func (e *Explainer) decision(id string) sched.Decision {
 	if i, ok := e.decided[id]; ok {
 		return e.plan.Decisions[i]
@@ -193,8 +197,8 @@ func (e *Explainer) decision(id string) sched.Decision {
 	return sched.Decision{Job: id, Reason: e.plan.Rest}
 }
 
-// Explain explains one job. Its error wraps [ErrUnknownJob], or is that of the planner. Once the context is done it
-// tries no further remedies, and returns those that it has with the context's error.
+// Explain explains one job. Its error wraps [ErrUnknownJob], or is the planner's. Once ctx is done, it tries no further
+// remedies and returns the explanation so far together with the context's error.
 func (e *Explainer) Explain(ctx context.Context, id string) (*Explanation, error) {
 	d := e.decision(id)
 	x := &Explanation{Job: id, State: Pending, Reason: d.Reason, Holders: []Holder{}, Ahead: []string{},
@@ -221,7 +225,7 @@ func (e *Explainer) Explain(ctx context.Context, id string) (*Explanation, error
 	return x, err
 }
 
-// holds explains a job that waits for others to finish. It tells whether it is one.
+// holds fills in the explanation of a held job and reports whether the job is one.
 func (e *Explainer) holds(x *Explanation) bool {
 	for i := range e.snap.Held {
 		if job := e.snap.Held[i].Job; job.ID == x.Job {
@@ -237,14 +241,14 @@ func (e *Explainer) holds(x *Explanation) bool {
 	return false
 }
 
-// known tells whether a job waits, runs or is held.
+// known reports whether a job is pending, running or held.
 func (e *Explainer) known(id string) bool {
 	_, waits := e.pending[id]
 	return waits || slices.ContainsFunc(e.snap.Running, func(r sched.Running) bool { return r.Job.ID == id }) ||
 		slices.ContainsFunc(e.snap.Held, func(p sched.Pending) bool { return p.Job.ID == id })
 }
 
-// running explains a job that runs.
+// running fills in the explanation of a running job.
 func (e *Explainer) running(x *Explanation, d *sched.Decision) error {
 	for i := range e.snap.Running {
 		r := &e.snap.Running[i]
@@ -263,14 +267,14 @@ func (e *Explainer) running(x *Explanation, d *sched.Decision) error {
 	return fmt.Errorf("%w: %q neither waits nor runs", ErrUnknownJob, x.Job)
 }
 
-// waiting is a job and the room that it may use.
+// waiting is a pending job and the nodes that it may use.
 type waiting struct {
 	job    *sched.Job
 	demand []float64 // nil if no node offers a resource
 	nodes  []int32   // that it may run on
-	fits   int       // tasks, beside the plan
-	ends   []held    // running jobs that hold room it lacks, the first to end first
-	starts []string
+	fits   int       // tasks that fit beside the plan
+	ends   []held    // running jobs that hold room it lacks, by expected end
+	starts []string  // jobs that the plan starts on room it lacks
 }
 
 // held is a running job that holds room.

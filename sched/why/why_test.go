@@ -34,7 +34,7 @@ func explain(t *testing.T, policy sched.Policy, b *schedtest.SnapshotBuilder, jo
 	return x
 }
 
-// left is what a plan leaves free for tasks, worked out without packages why and place: nodes are rows of a map.
+// left is what a plan leaves free for tasks, computed without packages why and place. Nodes are rows of a map.
 func left(s *sched.Snapshot, plan *sched.Plan) map[string]sched.Resources {
 	free := map[string]sched.Resources{}
 	for n := range s.Nodes.Len() {
@@ -66,7 +66,7 @@ func left(s *sched.Snapshot, plan *sched.Plan) map[string]sched.Resources {
 	return free
 }
 
-// fits counts the tasks of a job for which there is room.
+// fits counts the tasks of a job that fit.
 func fits(s *sched.Snapshot, free map[string]sched.Resources, job *sched.Job) int {
 	total := 0
 	for n := range s.Nodes.Len() {

@@ -16,36 +16,36 @@ import (
 	"github.com/hedgesched/hedge/adapters/live"
 )
 
-// patience is how long a process has to end when it is told to.
+// patience is how long a process may take to end when it is told to.
 const patience = 15 * time.Second
 
-// Config is what a fleet is.
+// Config configures a fleet.
 type Config struct {
 	// Dir is an empty folder for journals and logs.
 	Dir string
-	// Dispatches is 1 or more, Agents how many there are at first.
+	// Dispatches is the number of dispatches, at least 1, and Agents the number of agents started at first.
 	Dispatches, Agents int
-	// LostAfter is as in a live.DispatchConfig.
+	// LostAfter is as in live.DispatchConfig.
 	LostAfter time.Duration
-	// Task is the program of [Fleet.Replay]'s tasks, as for [Command].
+	// Task is the program of the tasks of [Fleet.Replay], as for [Command].
 	Task string
 }
 
-// Fleet is processes. It is not safe for concurrent use.
+// Fleet is the processes of a fleet. It is not safe for concurrent use.
 type Fleet struct {
 	Config
 	addresses []string
 	processes map[string]*running
 }
 
-// running is a process; its input ends with this one.
+// running is a process. The process ends when its input is closed.
 type running struct {
 	cmd   *exec.Cmd
 	input io.WriteCloser
 	ended chan struct{}
 }
 
-// Start starts a fleet. The program must call [Main] first of all.
+// Start starts a fleet. The calling program must call [Main] first of all. Call [Fleet.Stop] when done.
 func Start(c Config) (*Fleet, error) {
 	f := &Fleet{Config: c, processes: map[string]*running{}}
 	var listeners []net.Listener
@@ -57,8 +57,8 @@ func Start(c Config) (*Fleet, error) {
 		f.addresses = append(f.addresses, l.Addr().String())
 		listeners = append(listeners, l)
 	}
-	for _, l := range listeners { // all are different
-		_ = l.Close() // it was for the address
+	for _, l := range listeners { // closed only now, so that all addresses differ
+		_ = l.Close() // only its address was needed
 	}
 	if err := f.run(); err != nil {
 		f.Stop()
@@ -81,12 +81,12 @@ func (f *Fleet) run() error {
 	return nil
 }
 
-// StartDispatch starts the dispatch at a place, from 0, which must not run.
+// StartDispatch starts the dispatch at a place, from 0. It must not be running.
 func (f *Fleet) StartDispatch(place int) error {
 	return f.start(Dispatch(place), role{Dispatch: true, Place: place})
 }
 
-// StartAgent starts an agent, from 0, which must not run.
+// StartAgent starts agent i, from 0. It must not be running.
 func (f *Fleet) StartAgent(i int) error { return f.start(Agent(i), role{Agent: true}) }
 
 // Dispatch is the name of a dispatch's process.
@@ -132,10 +132,11 @@ func (f *Fleet) start(name string, r role) error {
 
 func (f *Fleet) log(name string) string { return filepath.Join(f.Dir, name+".log") }
 
-// Kill ends a process at once, as a crash does, and returns when it has ended. One that is not there is left alone.
+// Kill ends a process at once, as a crash does, and returns when it has ended. It does nothing if the process does not
+// run.
 func (f *Fleet) Kill(name string) { f.end(name, os.Kill) }
 
-// End tells a process to end in order, and kills it if it does not.
+// End tells a process to end, and kills it if it has not ended after 15 s.
 func (f *Fleet) End(name string) { f.end(name, syscall.SIGTERM) }
 
 func (f *Fleet) end(name string, s os.Signal) {
@@ -154,13 +155,13 @@ func (f *Fleet) end(name string, s os.Signal) {
 	_ = p.input.Close() // nobody reads it any more
 }
 
-// Stop ends all, the agents first.
+// Stop ends all processes, the registrar last.
 func (f *Fleet) Stop() {
 	names := make([]string, 0, len(f.processes))
 	for name := range f.processes {
 		names = append(names, name)
 	}
-	for _, name := range names { // "agent" is first
+	for _, name := range names { // all are told before the first is waited for
 		if p := f.processes[name]; name != Dispatch(0) {
 			_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 		}
@@ -173,7 +174,7 @@ func (f *Fleet) Stop() {
 	f.End(Dispatch(0))
 }
 
-// Ended is an error about the processes that have ended though nobody here ended them; nil if there is none.
+// Ended returns an error about processes that have ended by themselves; nil if there are none.
 func (f *Fleet) Ended() error {
 	var errs []error
 	for name, p := range f.processes {
@@ -187,7 +188,7 @@ func (f *Fleet) Ended() error {
 	return errors.Join(errs...)
 }
 
-// Ready returns when every worker has an agent.
+// Ready returns when every worker has a connected agent. It returns an error if a process has ended.
 func (f *Fleet) Ready(ctx context.Context) error {
 	client, err := f.Client()
 	if err != nil {
@@ -212,7 +213,7 @@ func (f *Fleet) Ready(ctx context.Context) error {
 // Client is a client of the fleet.
 func (f *Fleet) Client() (*live.Client, error) { return live.Dial(f.addresses[0], nil) }
 
-// Logs writes all logs.
+// Logs writes the logs of all processes.
 func (f *Fleet) Logs(w io.Writer) {
 	names, _ := filepath.Glob(filepath.Join(f.Dir, "*.log")) // the pattern is good
 	for _, name := range names {

@@ -13,9 +13,10 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 )
 
-// Replay submits the jobs of a workload at their times and waits for all, each phase after the one before. Jobs whose
-// mean task takes longer than the cutoff are long. The result is what the simulator has of each job; effects are
-// published in a folder, or nowhere if it is empty. Names of jobs are their numbers, so a fleet replays once.
+// Replay submits the jobs of a workload at their times, each phase after the one before, and waits for all of them.
+// Jobs whose mean task runtime is above the cutoff are long. The result has for each job what the simulator has.
+// Effects are published in the folder effects, unless that is empty. Jobs are named by their index, so a fleet can
+// replay only once.
 func (f *Fleet) Replay(ctx context.Context, w *agents.Workload, cutoff time.Duration, effects string) (
 	[]agents.JobResult, error) {
 	client, err := f.Client()
@@ -61,8 +62,8 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Completions are the completion times of those jobs of a workload that are long, or are not, each with its later
-// phases, ascending.
+// Completions returns, in ascending order, the completion times of the long or the short jobs of a workload. A job with
+// several phases counts once, up to the end of its last phase.
 func Completions(w *agents.Workload, results []agents.JobResult, long bool) []time.Duration {
 	var list []time.Duration
 	for i := 0; i < len(w.Jobs); {
@@ -79,7 +80,7 @@ func Completions(w *agents.Workload, results []agents.JobResult, long bool) []ti
 	return list
 }
 
-// Quantile is between the closest ranks of ascending times, by linear interpolation.
+// Quantile interpolates linearly between the closest ranks of ascending times. P is from 0 to 1.
 func Quantile(sorted []time.Duration, p float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -92,7 +93,7 @@ func Quantile(sorted []time.Duration, p float64) time.Duration {
 	return sorted[i] + time.Duration(float64((at-float64(i))*float64(sorted[i+1]-sorted[i])))
 }
 
-// Compare prints the percentiles of completion of a simulated and of a live run, by class.
+// Compare prints percentiles of completion times of a simulated and of a live run, by class.
 func Compare(out io.Writer, w *agents.Workload, simulated, alive []agents.JobResult) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "jobs\tpercentile\tsimulated s\tlive s\tlive/simulated\t")

@@ -1,6 +1,6 @@
-// Package loopback runs a fleet of package live on the loopback interface of one machine: every dispatch, every agent
-// and every task is a process, which is the calling program once more. It is for examples, trials and tests; it uses no
-// TLS.
+// Package loopback runs a fleet of package live on the loopback interface of one machine. Every dispatch, every agent
+// and every task is a process; by default each runs the calling program once more. It is for examples, trials and
+// tests, and uses no TLS.
 package loopback
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/hedgesched/hedge/adapters/live/ticks"
 )
 
-// variable tells a process what it is.
+// variable is the environment variable that tells a process its role.
 const variable = "HEDGE_LOOPBACK"
 
-// role is what a process of a fleet is told.
+// role is what a process of a fleet is.
 type role struct {
 	Name            string
 	Dispatch, Agent bool
@@ -37,8 +37,9 @@ type role struct {
 	Effects         string
 }
 
-// Main is to be called first by the program, after the flags are read: the processes of a fleet get the same. If this
-// process is one of a fleet's, or a task, it does that and does not return. The system is made anew in each process.
+// Main must be called first of all by the program, right after the flags are read: the processes of a fleet get the
+// same arguments. If this process is one of a fleet, or a task, Main does that work and does not return. System makes
+// the system; each process calls it once.
 func Main(system func() (*live.System, error)) {
 	asked, err := ticks.Main()
 	if text := os.Getenv(variable); !asked && text != "" {
@@ -62,7 +63,7 @@ func (r *role) run(system func() (*live.System, error)) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // it ends when the process does that started this one
+		_, _ = io.Copy(io.Discard, os.Stdin) // ends when the parent process ends
 		stop()
 	}()
 	if err := os.Unsetenv(variable); err != nil {
@@ -93,9 +94,9 @@ func (r *role) run(system func() (*live.System, error)) error {
 		e.Close())
 }
 
-// Command is what the tasks of a job run: ticks of 50 ms for the time of each, and then the effect in a folder, as
-// package ticks has it. If the folder is empty, nothing is published. The program is one that calls [Main] or
-// ticks.Main; empty is this one.
+// Command is the command of a job's tasks: task i works for work[i] in ticks of 50 ms, as package ticks does, and then
+// publishes its effect in the folder effects, unless that is empty. The program must call [Main] or ticks.Main; ""
+// means this program.
 func Command(program string, work []time.Duration, effects string) (live.Command, error) {
 	if program == "" {
 		var err error

@@ -1,15 +1,16 @@
-// Package process runs the commands of tasks as processes of this machine, each in a process group of its own, which is
-// stopped with SIGSTOP and goes on with SIGCONT. It is an executor for package live, for Unix.
+// Package process runs the commands of tasks as processes of this machine. Each command has a process group of its own,
+// which SIGSTOP stops and SIGCONT continues. It is an executor for package live, on Unix.
 //
-// Tasks do not outlive their agent. On Linux a command is killed when the agent ends in any way, and what the command
-// had started is killed when an executor is made for the same folder; elsewhere an agent that is killed leaves its
-// tasks running. It restricts no resources: that is for whoever starts the agent, and for the command.
+// Tasks do not outlive their agent on Linux: the kernel kills a command when its agent ends in any way, and processes
+// that the command started are killed when an executor is next made for the same folder. On other systems an agent that
+// is killed leaves its tasks running. The package limits no resources: that is up to whoever starts the agent, and to
+// the command.
 package process
 
 import "errors"
 
-// ErrStart is wrapped by errors about commands that cannot be started, and about an executor that cannot be made.
+// ErrStart is wrapped by errors about a command that cannot be started, and about an executor that cannot be made.
 var ErrStart = errors.New("process: cannot start")
 
-// ErrFailed is wrapped by errors about commands that ended otherwise than with status 0.
+// ErrFailed is wrapped by errors about a command that did not end with status 0.
 var ErrFailed = errors.New("process: failed")

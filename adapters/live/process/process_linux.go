@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes have a command start a group, and be killed when the thread ends that started it.
+// attributes give a command a process group of its own, and have it killed when the thread that started it ends.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
@@ -26,7 +26,7 @@ func (e *Executor) starter() {
 	runtime.UnlockOSThread()
 }
 
-// awaitEnd returns when a process has ended, and leaves it to be waited for: until then its number is nobody else's.
+// awaitEnd returns when a process has ended, but does not reap it, so that its process ID is not reused yet.
 func awaitEnd(pid int) {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -36,13 +36,13 @@ func awaitEnd(pid int) {
 	}
 }
 
-// sweep kills the processes that have a line in their environment.
+// sweep kills the processes that have this line in their environment.
 func sweep(line string) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is good
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil || !bytes.Contains(append([]byte{0}, text...), []byte("\x00"+line+"\x00")) {
-			continue // it is another user's, or has ended
+			continue // another user's process, or one that has ended
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // as above

@@ -8,13 +8,13 @@ import (
 	"github.com/hedgesched/hedge/adapters/live"
 )
 
-// Executor is for Unix only.
+// Executor cannot be made on this system: it needs Unix.
 type Executor struct{}
 
-// New fails: there are no process groups to stop.
+// New returns an error that wraps [ErrStart]: this system has no process groups to stop.
 func New(string) (*Executor, error) { return nil, fmt.Errorf("%w: on this system", ErrStart) }
 
-// Start is that of [live.Executor].
+// Start implements [live.Executor].
 func (*Executor) Start(live.Attempt) (live.Running, error) { return nil, ErrStart }
 
 // Close does nothing.

@@ -48,15 +48,19 @@ func newExecutor(t *testing.T) (*process.Executor, string) {
 
 // state is that of the process whose number is in a file, as the kernel has it; X if it is not there.
 func state(file string) string {
-	pid, err := os.ReadFile(file)
-	if err != nil {
-		return "?"
+	content, err := os.ReadFile(file)
+	pid := strings.TrimSpace(string(content))
+	if err != nil || pid == "" {
+		return "?" // it is not written yet
 	}
-	text, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+	text, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
 		return "X"
 	}
 	_, after, _ := strings.Cut(string(text), ") ")
+	if after == "" {
+		return "?"
+	}
 	return after[:1]
 }
 

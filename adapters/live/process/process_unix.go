@@ -16,7 +16,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/live"
 )
 
-// mark is the variable that tells the processes of an executor, by its folder.
+// mark is the environment variable by which an executor's processes are recognised. Its value is the executor's folder.
 const mark = "HEDGE_AGENT_DIR"
 
 // Executor is a [live.Executor]. It is safe for concurrent use.
@@ -29,15 +29,16 @@ type Executor struct {
 	groups  map[*group]bool
 }
 
-// start has the one thread that starts commands start one: Linux kills them when that thread ends.
+// start asks the one thread that starts commands to start one. There is one thread only, since Linux kills a command
+// when the thread that started it ends.
 type start struct {
 	cmd  *exec.Cmd
 	done chan error
 }
 
-// New makes an executor with a folder, which must exist and be no other executor's. It kills what an executor of the
-// same folder has left behind. A command's output goes to a file of the folder with the job's name and the task's
-// index, which stays if the command fails.
+// New makes an executor with a folder, which must exist and belong to no other executor. On Linux it first kills what
+// an earlier executor of the same folder has left running. A command's output goes to a file in the folder, named after
+// the job and the task's index; the file is removed if the command succeeds. Errors wrap [ErrStart].
 func New(dir string) (*Executor, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -52,8 +53,8 @@ func New(dir string) (*Executor, error) {
 	return e, nil
 }
 
-// Start is that of [live.Executor]. The command gets the job's name in HEDGE_JOB, the task's index in HEDGE_TASK and
-// the worker's address in HEDGE_WORKER.
+// Start implements [live.Executor]. The command has the job's name in HEDGE_JOB, the task's index in HEDGE_TASK and the
+// worker's address in HEDGE_WORKER.
 func (e *Executor) Start(a live.Attempt) (live.Running, error) {
 	if len(a.Args) == 0 {
 		return nil, fmt.Errorf("%w: job %s has no command", ErrStart, a.Job)
@@ -91,7 +92,7 @@ func (e *Executor) start(g *group) error {
 	return err
 }
 
-// Close kills all that runs. Whoever waits for it is told as of any other end.
+// Close kills all commands. Their Wait returns as after any other end. Later starts fail.
 func (e *Executor) Close() error {
 	e.mu.Lock()
 	already := e.closed
@@ -107,13 +108,13 @@ func (e *Executor) Close() error {
 	return nil
 }
 
-// group is a command and all that it started.
+// group is a command and everything that it started.
 type group struct {
 	of    *Executor
 	cmd   *exec.Cmd
 	out   string
 	mu    sync.Mutex
-	ended bool // its number may be another's from now on
+	ended bool // its process ID may be reused
 	once  sync.Once
 	err   error
 }
@@ -130,16 +131,16 @@ func (g *group) signal(s syscall.Signal) error {
 	return nil
 }
 
-// Pause is that of [live.Running].
+// Pause implements [live.Running].
 func (g *group) Pause() error { return g.signal(syscall.SIGSTOP) }
 
-// Resume is that of [live.Running].
+// Resume implements [live.Running].
 func (g *group) Resume() error { return g.signal(syscall.SIGCONT) }
 
-// Kill is that of [live.Running].
+// Kill implements [live.Running].
 func (g *group) Kill() error { return g.signal(syscall.SIGKILL) }
 
-// Wait is that of [live.Running]. What the command has left running is killed.
+// Wait implements [live.Running]. It kills what the command has left running.
 func (g *group) Wait() error {
 	g.once.Do(func() {
 		awaitEnd(g.cmd.Process.Pid)

@@ -1,6 +1,6 @@
-// Package ticks is work for trials of live systems: tasks that take a given time of work, of which nothing is done
-// while they are stopped, and that leave a trace which is there once however often they ran. It is no measure of a
-// machine: it waits, and computes nothing.
+// Package ticks is the work of test tasks for live systems. A task works for a given time, makes no progress while it
+// is stopped, and leaves a trace that exists once, however often the task ran. It waits and computes nothing, so it
+// does not measure a machine.
 package ticks
 
 import (
@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// Work takes the time total in ticks. A wake-up counts for one tick at most, so time while the process is stopped does
-// not count, but for the tick in which it is. The clock is now; sleep waits.
+// Work works for the time total, in steps of one tick. A step counts as one tick however long it really took, so time
+// in which the process is stopped counts as at most one tick. Now is the clock; sleep waits.
 func Work(total, tick time.Duration, now func() time.Time, sleep func(time.Duration)) {
 	due := now()
 	for done := time.Duration(0); done < total; {
 		step := min(tick, total-done)
 		due = due.Add(step)
 		sleep(due.Sub(now()))
-		// A little late is made up for by a shorter next tick; what is more than a tick was no time of work.
+		// Up to a tick of delay is made up for by a shorter next step; the process was stopped for any longer one.
 		if late := now(); late.Sub(due) > tick {
 			due = late
 		}
@@ -31,8 +31,8 @@ func Work(total, tick time.Duration, now func() time.Time, sleep func(time.Durat
 	}
 }
 
-// Publish makes the file that says that a task was done: whole at once, and once. A second time changes nothing. An
-// attempt that is killed meanwhile may leave a file behind whose name begins with a dot.
+// Publish creates the file that says that a task was done. The file appears whole, at once. Publishing again changes
+// nothing. An attempt that is killed may leave a temporary file whose name begins with a dot.
 func Publish(dir, job string, task int) error {
 	f, err := os.CreateTemp(dir, ".attempt-*")
 	if err != nil {
@@ -50,18 +50,18 @@ func Publish(dir, job string, task int) error {
 	return nil
 }
 
-// Spec is what the tasks of a job do: each works for its time of Work, in ticks, and then publishes its effect in the
-// folder Effects, or nowhere if that is empty.
+// Spec is the work of a job's tasks. Task i works for Work[i] in steps of Tick, which must be above 0, and then
+// publishes its effect in the folder Effects, or nowhere if that is empty.
 type Spec struct {
 	Work    []time.Duration
 	Tick    time.Duration
 	Effects string
 }
 
-// variable has a task's Spec.
+// variable is the environment variable that has a task's Spec.
 const variable = "HEDGE_TICKS"
 
-// Environment is the variable, NAME=VALUE, that makes a program which calls [Main] do this.
+// Environment returns the variable, as NAME=VALUE, that makes a program which calls [Main] do this work.
 func (s *Spec) Environment() (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s *Spec) Environment() (string, error) {
 	return variable + "=" + string(text), nil
 }
 
-// Main does what the environment says and tells whether it says anything. The task is that of HEDGE_TASK, and the job
-// that of HEDGE_JOB, as package process sets them.
+// Main does the work that the environment asks for. Asked reports whether it asks for any. The task's index is in
+// HEDGE_TASK and the job's name in HEDGE_JOB, as package process sets them.
 func Main() (asked bool, err error) {
 	text, asked := os.LookupEnv(variable)
 	if !asked {
@@ -93,5 +93,5 @@ func Main() (asked bool, err error) {
 	return true, Publish(s.Effects, os.Getenv("HEDGE_JOB"), task)
 }
 
-// Name is the name of the file of a task that was done.
+// Name is the name of the file that says that a task was done.
 func Name(job string, task int) string { return url.PathEscape(job) + "." + strconv.Itoa(task) }

@@ -1,11 +1,11 @@
-// Package forward simulates a snapshot onwards: who starts and ends when, if no further job comes and the policy goes
-// on to decide in every cycle. Each run draws a runtime of each job from its forecast, that of a running job given
-// how long it has run. Several runs tell how sure it is.
+// Package forward simulates a snapshot onwards: when each job starts and ends if the policy goes on deciding in every
+// cycle and no job comes but those that the caller adds. Each run draws a runtime for each job from its forecast; that
+// of a running job is conditioned on how long it has run. Several runs show the spread.
 //
-// It reuses package sim, and has the policy see the jobs, forecasts and times of the snapshot. It knows nothing of
-// what is not in a snapshot: jobs to come, nodes that will fail, and jobs that were told to stop and hold resources
-// still. Those it takes for stopped. Of what tasks use it knows nothing either. It draws no randomness but from the
-// seed.
+// It reuses package sim. The policy sees the jobs, forecasts and times of the snapshot. The simulation does not know
+// what a snapshot does not have: further jobs, failures of nodes, and jobs that were told to stop but still hold
+// resources, which it takes for stopped. It does not know how much of their demand tasks really use either. All
+// randomness comes from the seed.
 package forward
 
 import (
@@ -27,42 +27,44 @@ import (
 	"github.com/hedgesched/hedge/sched/place"
 )
 
-// Options of [Run]. The zero value is ten runs until all jobs are done.
+// Options configure [Run]. The zero value means ten runs until all jobs are done.
 type Options struct {
-	// Runs is how many times the future is drawn; 0 means 10.
+	// Runs is the number of futures drawn; 0 or less means 10.
 	Runs int
-	// Horizon is how far the runs look ahead; 0 means until all is done.
+	// Horizon is how far the runs look ahead; 0 means until all jobs are done.
 	Horizon time.Duration
-	// Arrivals are jobs to come, in any order: each one when its Submitted says, or now if that has passed.
+	// Arrivals are jobs to come, in any order. Each arrives at its Submitted, or now if that has passed. An invalid job,
+	// and one whose ID is in use, is skipped.
 	Arrivals []sched.Pending
-	// Runtime is a job's true runtime in seconds, on the nodes where it runs or else at full speed, and whether it is
-	// known. Nothing is drawn of what is known. It may be nil.
+	// Runtime returns a job's true runtime in seconds: for a running job on its present nodes, for others at full speed. A
+	// known runtime is not drawn. Runtime may be nil.
 	Runtime func(job string) (seconds float64, ok bool)
-	// Seed makes other draws. With the same seed a job has the same runtimes whatever else is in the snapshot, so that
-	// snapshots can be compared.
+	// Seed is the seed of the draws: run i uses Seed+i, so the draws of two seeds are independent only if the seeds differ
+	// by at least Runs. With one seed, a job has the same runtimes whatever else is in the snapshot, so that snapshots can
+	// be compared.
 	Seed uint64
 }
 
 // Outcome is what becomes of a job.
 type Outcome struct {
 	Job string
-	// Running tells that it runs in the snapshot. Its Start is then its last one, in the past.
+	// Running reports that the job runs in the snapshot. Its Start is then in the past.
 	Running bool
-	// Start and End are when it starts, first, and is done. One that is not within the horizon is +Inf.
+	// Start is the job's first start, End its end; +Inf if not within the horizon.
 	Start, End Span
-	// Started and Done are the shares of runs in which it starts and is done within the horizon.
+	// Started and Done are the shares of runs, 0 to 1, in which the job starts and ends within the horizon.
 	Started, Done float64
-	// Meets is the share of runs in which it is done by its deadline; [sched.UnknownProbability] if it has none.
+	// Meets is the share of runs in which the job ends by its deadline; [sched.UnknownProbability] if it has none.
 	Meets float64
 }
 
-// Span has the quantiles over the runs, in seconds from the snapshot's Now: the least value that so many runs are at
-// or below.
+// Span has quantiles over the runs, in seconds from the snapshot's Now. P10 is the least value that at least 10 % of
+// the runs do not exceed; P50 and P90 likewise.
 type Span struct{ P10, P50, P90 float64 }
 
-// Run simulates a snapshot onwards under a policy, which is made anew for each run. Outcomes are of the running jobs,
-// in the order of the snapshot, then of the pending ones. Errors are those of the policy, of [sched.CheckSnapshot]
-// and of [sim.Run].
+// Run simulates a snapshot onwards. It makes a new policy for each run. The outcomes are of the running jobs, the
+// pending jobs, the held jobs, each in the snapshot's order, and then of the arrivals. Errors are those of the policy,
+// of [sched.CheckSnapshot] and of [sim.Run].
 func Run(
 	ctx context.Context, s *sched.Snapshot, policy func() (sched.Policy, error), o Options,
 ) ([]Outcome, error) {
@@ -92,26 +94,27 @@ func Run(
 	return w.outcomes(futures), nil
 }
 
-// world is what all runs have in common.
+// world is what all runs share.
 type world struct {
 	snap  *sched.Snapshot
 	nodes []sched.Node
-	jobs  []job // running, then pending
+	jobs  []job // running, pending, held, arrivals
 	at    map[string]int
 }
 
-// job is a job of the snapshot.
+// job is a job of the snapshot, or an arrival.
 type job struct {
 	*sched.Job
 	prediction predict.Prediction
 	run        *sched.Running // nil if it waits
-	// off tells that it cannot be simulated: it runs where there is no room for it any more, or no nodes can hold it.
+	// off marks a job that cannot be simulated: it runs where there is no room for it any more, or no nodes can hold it.
 	off bool
-	// comes is when a job arrives that is not there yet, from now.
+	// comes is the time from now at which the job arrives; 0 if it is there.
 	comes time.Duration
 }
 
-// again ends the ids of jobs that stand for running ones once they are preempted and begin anew.
+// again is appended to the IDs of running jobs. The resulting jobs stand for them when they are preempted and begin
+// anew.
 const again = "\x00again"
 
 func newWorld(s *sched.Snapshot) *world {
@@ -133,7 +136,7 @@ func newWorld(s *sched.Snapshot) *world {
 	return w
 }
 
-// wait adds a job that waits, or will.
+// wait adds a job that waits now or later.
 func (w *world) wait(p *sched.Pending) {
 	off := w.snap.Nodes.Obstacle(p.Job, p.Job.Required) != nil
 	w.add(job{Job: p.Job, prediction: p.Prediction, off: off, comes: max(0, p.Job.Submitted.Sub(w.snap.Now))})
@@ -144,7 +147,7 @@ func (w *world) add(j job) {
 	w.jobs = append(w.jobs, j)
 }
 
-// take holds the nodes of a running job, if they have room for it and it may run there.
+// take holds the nodes of a running job. It reports whether they have room for it and it may run there.
 func take(nodes *sched.NodeSet, room *place.Placer, r *sched.Running) bool {
 	demand, err := nodes.Demand(r.Job.Demand)
 	if err != nil {
@@ -163,7 +166,7 @@ func take(nodes *sched.NodeSet, room *place.Placer, r *sched.Running) bool {
 	return true
 }
 
-// tasksOf is how many tasks of a running job run.
+// tasksOf is the number of tasks of a running job that run.
 func tasksOf(r *sched.Running) int {
 	tasks := 0
 	for _, nt := range r.Nodes {
@@ -172,10 +175,10 @@ func tasksOf(r *sched.Running) int {
 	return tasks
 }
 
-// future is what became of the jobs in one run, in seconds from now; +Inf is later than the horizon, or never.
+// future has each job's start and end in one run, in seconds from now; +Inf is later than the horizon, or never.
 type future struct{ start, end []float64 }
 
-// run is one future.
+// run simulates one future.
 func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run uint64) (future, error) {
 	f := future{make([]float64, len(w.jobs)), make([]float64, len(w.jobs))}
 	t := &translator{world: w, policy: policy, horizon: o.Horizon, future: &f, again: map[int]bool{}}
@@ -232,8 +235,8 @@ func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run ui
 	return f, nil
 }
 
-// parents are the jobs that one waits for, of those that are simulated. A running one that is preempted and begins anew
-// is another job to the simulator; those that wait for it then never start.
+// parents are the simulated jobs that a job waits for. A running job that is preempted and begins anew is another job
+// to the simulator, and the jobs that wait for the first one then never start.
 func (w *world) parents(j *job) []string {
 	return slices.DeleteFunc(slices.Clone(j.After), func(id string) bool {
 		i, known := w.at[id]
@@ -241,21 +244,21 @@ func (w *world) parents(j *job) []string {
 	})
 }
 
-// simJob is a job as the simulator has it: all come at once, and none has a deadline, which the policy sees of its own.
+// simJob is a job for the simulator. It has no deadline: the policy sees the job's own.
 func simJob(j *sched.Job, id string, work time.Duration, after []string) sim.Job {
 	plain := *j
 	plain.ID, plain.Utility, plain.Deadline, plain.Of, plain.After = id, nil, 0, "", after
 	return sim.Job{Job: plain, Work: sim.Runtime(work)}
 }
 
-// maxWork is the longest work that is simulated: 10 years.
+// maxWork limits a simulated runtime to 10 years.
 const maxWork = 10 * 365 * 24 * time.Hour
 
 func duration(seconds float64) time.Duration {
 	return time.Duration(max(0, min(seconds, maxWork.Seconds())) * float64(time.Second))
 }
 
-// work is how long a job runs at full speed and, of a running one, how long it goes on where it is.
+// work returns the runtime of a job at full speed and, for a running job, the remaining time on its present nodes.
 func (w *world) work(j *job, o *Options, run uint64) (whole, rest time.Duration) {
 	if o.Runtime == nil {
 		return w.draw(j, o.Seed, run)
@@ -274,7 +277,7 @@ func (w *world) work(j *job, o *Options, run uint64) (whole, rest time.Duration)
 	return duration(seconds), rest
 }
 
-// draw draws how long a job runs at full speed and, of a running one, how long it goes on where it is.
+// draw draws what work returns.
 func (w *world) draw(j *job, seed, run uint64) (whole, rest time.Duration) {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(j.ID)) // it does not fail
@@ -304,7 +307,7 @@ func (w *world) draw(j *job, seed, run uint64) (whole, rest time.Duration) {
 	return whole, duration(dist.Sample(given, rng) - elapsed)
 }
 
-// outcomes sums up the futures.
+// outcomes summarises the futures.
 func (w *world) outcomes(futures []future) []Outcome {
 	out := make([]Outcome, len(w.jobs))
 	start, end := make([]float64, len(futures)), make([]float64, len(futures))
@@ -342,7 +345,7 @@ func span(v []float64) Span {
 	return Span{at(0.1), at(0.5), at(0.9)}
 }
 
-// arrival is the order of pending jobs.
+// arrival compares pending jobs in the order of a snapshot.
 func arrival(a, b sched.Pending) int {
 	return cmp.Or(a.Job.Submitted.Compare(b.Job.Submitted), strings.Compare(a.Job.ID, b.Job.ID))
 }

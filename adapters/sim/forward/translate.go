@@ -11,25 +11,25 @@ import (
 	"github.com/hedgesched/hedge/sched/place"
 )
 
-// errHorizon ends a run.
+// errHorizon ends a run at the horizon.
 var errHorizon = errors.New("forward: the horizon is reached")
 
-// translator stands between the simulator and the policy. In the simulator all jobs come at time 0 and none runs yet;
-// the policy sees them as the snapshot has them. In the first cycle the translator starts those that run already.
+// translator stands between the simulator and the policy. In the simulator no job runs at time 0; the policy sees the
+// jobs as the snapshot has them. In the first cycle the translator starts those that run already.
 type translator struct {
 	*world
 	policy  sched.Policy
 	horizon time.Duration
 	future  *future
-	began   time.Time    // of the simulation
-	again   map[int]bool // running jobs that were preempted and begin anew
+	began   time.Time    // time 0 of the simulation
+	again   map[int]bool // running jobs that were preempted and begin anew, by index
 	ran     bool         // the first cycle is over
 }
 
 // Name is the policy's.
 func (t *translator) Name() string { return t.policy.Name() }
 
-// Plan shows the policy a snapshot in its own terms, and translates its plan back.
+// Plan shows the policy the snapshot in its own terms, and translates the plan back.
 func (t *translator) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	first := !t.ran
 	if t.ran = true; first {
@@ -55,7 +55,7 @@ func (t *translator) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, 
 	return t.back(s, plan, passed, first), nil
 }
 
-// end notes that a job of the simulator is done.
+// end notes the end of a job of the simulator, unless it is past the horizon.
 func (t *translator) end(id string, at float64) {
 	late := t.horizon > 0 && at > t.horizon.Seconds()
 	if i, ok := t.at[strings.TrimSuffix(id, again)]; ok && !late {
@@ -63,7 +63,7 @@ func (t *translator) end(id string, at float64) {
 	}
 }
 
-// find is the job that one of the simulator stands for, and whether the policy sees it now.
+// find returns the index of the job that a job of the simulator stands for, and whether the policy sees it now.
 func (t *translator) find(id string) (i int, seen bool) {
 	if i, ok := t.at[id]; ok {
 		return i, !t.again[i] || t.jobs[i].Checkpoint
@@ -72,7 +72,7 @@ func (t *translator) find(id string) (i int, seen bool) {
 	return i, t.again[i]
 }
 
-// show is the snapshot for the policy.
+// show translates a snapshot for the policy.
 func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *sched.Snapshot {
 	real := func(at time.Time) time.Time { return t.snap.Now.Add(at.Sub(t.began)) }
 	out := &sched.Snapshot{Now: t.snap.Now.Add(passed), Cycle: t.snap.Cycle, Nodes: s.Nodes, Free: s.Free}
@@ -120,8 +120,8 @@ func (t *translator) show(s *sched.Snapshot, passed time.Duration, first bool) *
 	return out
 }
 
-// back is the plan in the simulator's terms. In the first cycle jobs that run already start, unless the policy
-// preempts them.
+// back translates a plan for the simulator. In the first cycle it also starts the jobs that run in the snapshot, unless
+// the policy preempts them.
 func (t *translator) back(s *sched.Snapshot, plan *sched.Plan, passed time.Duration, first bool) *sched.Plan {
 	out := *plan
 	out.Decisions = nil
@@ -139,7 +139,7 @@ func (t *translator) back(s *sched.Snapshot, plan *sched.Plan, passed time.Durat
 				t.again[i] = true
 			}
 			if first {
-				continue // it does not start at all
+				continue // the simulator has not started it, so it just does not
 			}
 		}
 		d.Job = name

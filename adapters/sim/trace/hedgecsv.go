@@ -21,6 +21,7 @@ const (
 	colTaskRuntimes = "task_runtimes_s"
 	colAfter        = "after" // JSONL alone
 	colOf           = "of"
+	colSteps        = "steps"
 	demandPrefix    = "demand."
 	attrPrefix      = "attr."
 )

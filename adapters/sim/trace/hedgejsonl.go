@@ -33,6 +33,7 @@ type jsonJob struct {
 	Wait         jsontext.Value            `json:"wait_s"`
 	Requested    jsontext.Value            `json:"requested_s"`
 	Deadline     jsontext.Value            `json:"deadline_s"`
+	Steps        [][2]jsontext.Value       `json:"steps"`
 	Outcome      string                    `json:"outcome"`
 	After        []jsontext.Value          `json:"after"`
 	Of           jsontext.Value            `json:"of"`
@@ -106,7 +107,7 @@ func jsonReason(path string) string {
 	member, _, _ := strings.Cut(path, ".")
 	switch member {
 	case colID, colSubmit, colRuntime, colTasks, colWait, colRequested, colDeadline, colOutcome, colTaskRuntimes,
-		"demand", "attributes", colAfter, colOf:
+		"demand", "attributes", colAfter, colOf, colSteps:
 		return "wrong " + member
 	}
 	return "wrong JSON"
@@ -151,6 +152,31 @@ func (p *hedgeJSONL) stage(job *Job, j *jsonJob) error {
 	}
 	return nil
 }
+
+// steps fills in what a completion is worth by when. The last time is the deadline, which need not be said again.
+func (p *hedgeJSONL) steps(job *Job, j *jsonJob) error {
+	if len(j.Steps) == 0 {
+		return nil
+	}
+	bad := func(i int) error { return p.bad(colSteps, found(j.Steps[i][0])+", "+found(j.Steps[i][1]), wantSteps) }
+	for i, raw := range j.Steps {
+		by, ok := duration(raw[0])
+		value, valued := worth(raw[1])
+		if !ok || !valued || by == 0 || i > 0 && (by <= job.Steps[i-1].By || value > job.Steps[i-1].Value) {
+			return bad(i)
+		}
+		job.Steps = append(job.Steps, Step{By: by, Value: value})
+	}
+	last := len(job.Steps) - 1
+	if job.Deadline > 0 && job.Deadline != job.Steps[last].By {
+		return bad(last)
+	}
+	job.Deadline = job.Steps[last].By
+	return nil
+}
+
+// wantSteps is what steps of utility are.
+const wantSteps = "pairs of seconds, rising, and values above 0 to 1e12, not rising; the last time is the deadline"
 
 // absent tells that a member is not there, or null, which programs write for what they do not know.
 func absent(raw jsontext.Value) bool { return len(raw) == 0 || raw.Kind() == 'n' }
@@ -206,6 +232,9 @@ func (p *hedgeJSONL) times(job *Job, j *jsonJob) error {
 	}
 	if job.Runtime == 0 {
 		return p.bad(colRuntime, found(j.Runtime), wantRuntime)
+	}
+	if err := p.steps(job, j); err != nil {
+		return err
 	}
 	if tooSoon(job) {
 		return p.bad(colDeadline, found(j.Deadline), wantDeadline(job)).because(deadlineTooSoon)

@@ -29,12 +29,15 @@ const (
 	Alibaba2018 = "alibaba-2018"
 	SparkTPCH   = "spark-tpch"
 	WfFormat    = "wfformat"
+	// Those of jobs on GPUs.
+	Chronus = "chronus"
+	Helios  = "helios"
 )
 
 // Formats returns the names of the formats that can be read.
 func Formats() []string {
 	return []string{SWF, Eagle, GoogleJobs, Simple, JobList, HedgeCSV, HedgeJSONL, Alibaba2017, Alibaba2018,
-		SparkTPCH, WfFormat}
+		SparkTPCH, WfFormat, Chronus, Helios}
 }
 
 // Options say what Open cannot or should not find out itself.
@@ -273,6 +276,10 @@ func newParser(format string, l lines, meta *lines) (parser, error) {
 		return newSparkTPCH(l), nil
 	case WfFormat:
 		return newWfFormat(l), nil
+	case Chronus:
+		return newChronus(l)
+	case Helios:
+		return newHelios(l)
 	case HedgeCSV:
 		return newHedgeCSV(l)
 	}

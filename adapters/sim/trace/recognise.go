@@ -105,6 +105,10 @@ func byNames(line []byte) string {
 	switch {
 	case has("job_id", "submit_s", "start_s", "end_s", "end_event") && !has("task_index"):
 		return GoogleJobs
+	case has("job_id", "num_gpu", "expect_time_list"):
+		return Chronus
+	case has("job_id", "arrival_s", "runtime_s", "gpus"):
+		return Helios
 	case has("arrival_time", "length", "cpus"):
 		return Simple
 	case has("interval", "run_time", "new_status"):

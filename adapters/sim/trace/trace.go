@@ -37,7 +37,11 @@
 //     are not known, and 0. Attributes: name (q1), logical_name (q1/0), size.
 //   - wfformat, WfCommons' documents, a workflow a line. A stage is the tasks of one type and depth. Submissions are 0.
 //     Attributes: name, logical_name, executable (the type).
-//   - hedge-csv and hedge-jsonl, hedge's own. JSONL carries everything that is in a Job, CSV all but stages.
+//   - chronus, Chronus's traces (job_id, user, num_gpu, submit_time, model_name, duration, expect_time_list,
+//     expect_value_list, best_effort). A job has a task for each GPU. The lists say what a completion is worth by when;
+//     best-effort jobs have none. Jobs without GPUs are skipped. Attributes: user, name (the model), gpus, tasks.
+//   - helios, job_id,arrival_s,runtime_s,gpus. A job has a task for each GPU. Attributes: gpus, tasks.
+//   - hedge-csv and hedge-jsonl, hedge's own. JSONL carries everything that is in a Job, CSV all but stages and steps.
 //
 // Of a job with stages that are named twice, wait for one that is not there or for each other in a circle, all stages
 // are left out, as one bad record. A stage that takes no time is taken out: what waits for it waits for what it waits
@@ -48,8 +52,9 @@
 // field is unknown, a quoted empty one is an empty text; a quoted field ends on its own line. Hedge's JSONL has an
 // object a line with the members id, submit_s, runtime_s, tasks, wait_s, requested_s, deadline_s, outcome,
 // task_runtimes_s (array), demand (object of numbers), attributes (object of strings), after (array of ids of jobs
-// that stand before this one) and of. An id or attribute may be a
-// number, which stands for its text; null is as if the member were not there.
+// that stand before this one), of, and steps (array of pairs: seconds since the submission, and what a completion by
+// then is worth; see [Step]). An id or attribute may be a number, which stands for its text; null is as if the member
+// were not there.
 //
 // Deadline_s is relative: seconds since the job's own submission, not since the log's origin, and at least the
 // runtime, since nothing could meet less. (A decision log of a simulation has absolute deadlines.) A member twice in
@@ -98,6 +103,8 @@ type Job struct {
 	Requested time.Duration
 	// Deadline is the time since the job's own submission, 0 for none; hedge's formats refuse one below Runtime.
 	Deadline time.Duration
+	// Steps are what a completion is worth by when, where the log says; see [Step]. The last one's By is the Deadline.
+	Steps []Step
 	// Demand is what one task holds, where the log says (cpu, memory, gpu).
 	Demand map[string]float64
 	// Attributes are the log's features: user, name, queue, group, ...
@@ -108,6 +115,14 @@ type Job struct {
 	// the id that the stages of one job have in common. A stage has the submission, and the Deadline, of the whole job.
 	After []string
 	Of    string
+}
+
+// Step is what a completion is worth up to a time since the job's own submission. Of several steps the first whose By
+// is not over counts. After the last a completion is worth nothing. Times rise from step to step. Values are above 0
+// and at most 1e12, and do not rise.
+type Step struct {
+	By    time.Duration
+	Value float64
 }
 
 // Reader streams a log in file order.

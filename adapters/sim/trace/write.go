@@ -162,6 +162,9 @@ func (c *CSVWriter) fits(job *Job) error {
 	if len(job.After) > 0 || job.Of != "" {
 		return refuse(job, "after, of", "some", "none: stages are for JSONL")
 	}
+	if len(job.Steps) > 0 {
+		return refuse(job, "steps", "some", "none: they are for JSONL")
+	}
 	if strings.Contains(job.ID, "\n") {
 		return refuse(job, "id", "a line break", "none")
 	}
@@ -230,6 +233,13 @@ func (c *JSONLWriter) Write(job *Job) error {
 	}
 	if job.Deadline > 0 {
 		b = seconds.Append(append(b, `,"deadline_s":`...), job.Deadline)
+	}
+	for i, s := range job.Steps {
+		b = seconds.Append(append(append(b, next(i, `,"steps":[`)...), '['), s.By)
+		b = append(strconv.AppendFloat(append(b, ','), s.Value, 'g', -1, 64), ']')
+	}
+	if len(job.Steps) > 0 {
+		b = append(b, ']')
 	}
 	if job.Outcome != Unknown {
 		b = appendJSON(append(b, `,"outcome":`...), string(job.Outcome))
@@ -334,6 +344,9 @@ func (c *checker) job(job *Job) error {
 	if err := texts(job); err != nil {
 		return err
 	}
+	if err := falling(job); err != nil {
+		return err
+	}
 	for i, parent := range job.After {
 		if !c.ids.has(parent) || slices.Contains(job.After[:i], parent) {
 			return refuse(job, "after", quote(parent), "ids that are written before, each once")
@@ -343,6 +356,18 @@ func (c *checker) job(job *Job) error {
 		return refuse(job, "id", quote(job.ID), "an id not written before")
 	}
 	c.last = job.Submit
+	return nil
+}
+
+// falling checks the job's steps.
+func falling(job *Job) error {
+	for i, s := range job.Steps {
+		last := i == len(job.Steps)-1
+		if !(s.Value > 0 && s.Value <= maxWorth) || s.By <= 0 || last && s.By != job.Deadline ||
+			i > 0 && (s.By <= job.Steps[i-1].By || s.Value > job.Steps[i-1].Value) {
+			return refuse(job, "steps", fmt.Sprintf("%v, %g", s.By, s.Value), wantSteps)
+		}
+	}
 	return nil
 }
 

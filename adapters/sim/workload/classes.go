@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/utility"
 )
@@ -121,11 +122,34 @@ func (b *builder) simJob(d *draft) (sim.Job, error) {
 		b.prefer(&j)
 	}
 	u, err := utility.Deadline(j.Deadline, b.spec.SLOValue)
+	if b.spec.Kind == Replay && len(d.job.Steps) > 0 {
+		u, err = b.stepped(d.job.Steps)
+	}
 	if err != nil {
 		return sim.Job{}, fmt.Errorf("workload: job %q: %w", j.ID, err)
 	}
 	j.Utility = u
 	return j, nil
+}
+
+// stepped is the utility of a job whose log says what a completion is worth by when. The most that any job of the log
+// is worth becomes SLOValue.
+func (b *builder) stepped(steps []trace.Step) (*utility.Curve, error) {
+	if b.most == 0 {
+		for i := range b.jobs {
+			if s := b.jobs[i].Steps; len(s) > 0 {
+				b.most = max(b.most, s[0].Value)
+			}
+		}
+	}
+	var points []utility.Point
+	from := 0.0
+	for _, s := range steps {
+		value := s.Value / b.most * b.spec.SLOValue
+		points = append(points, utility.Point{T: from, V: value}, utility.Point{T: s.By.Seconds(), V: value})
+		from = s.By.Seconds()
+	}
+	return utility.Piecewise(append(points, utility.Point{T: from}))
 }
 
 // beHorizon is when a best-effort job's utility reaches zero: long after a

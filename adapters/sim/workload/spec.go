@@ -100,7 +100,8 @@ type Spec struct {
 	// PreferSlowdown is how much longer it runs elsewhere, at least 1; zero is 1.
 	PreferSlowdown float64
 	// SLOValue and BEValue are what an SLO job in time, and a best-effort job at once, are
-	// worth. Zero is 100 and 5: the paper asks for "significantly lower".
+	// worth. Zero is 100 and 5: the paper asks for "significantly lower". In a Replay of a log that says what completions
+	// are worth by when, the most that any job is worth becomes SLOValue, and all else keeps its proportion.
 	SLOValue, BEValue float64
 	// JobsPerHour, in E2E, fixes the arrival rate (SCALABILITY-n); runtimes, and beyond a factor of
 	// 4 gangs, are scaled to keep the load. Zero is the log's own mix.

@@ -217,6 +217,7 @@ type builder struct {
 	span    time.Duration
 	rng     *rand.Rand
 	skipped map[string]int
+	most    float64 // that a job of the log is worth, by its steps; 0 until it is needed
 }
 
 // target is the machine-time to offer, in node-seconds.

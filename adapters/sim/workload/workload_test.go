@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/adapters/sim"
@@ -493,4 +494,26 @@ func TestEveryLogEveryKind(t *testing.T) {
 		}
 	}
 	require.Greater(t, built, 75)
+}
+
+// TestStepsOfALog: in a replay jobs are worth what the log says, the most valuable of them SLOValue.
+func TestStepsOfALog(t *testing.T) {
+	job := func(id string, steps ...trace.Step) trace.Job {
+		return trace.Job{ID: id, Line: 1, Tasks: 1, Runtime: time.Minute, Wait: -1, Steps: steps,
+			Deadline: steps[len(steps)-1].By}
+	}
+	w, err := workload.Build([]trace.Job{
+		job("soft", trace.Step{By: 159 * time.Second, Value: 10}, trace.Step{By: 189 * time.Second, Value: 8}),
+		job("strict", trace.Step{By: 100 * time.Second, Value: 5}),
+	}, workload.Spec{Kind: workload.Replay, Nodes: 4, SLOValue: 200})
+	require.NoError(t, err)
+	require.Len(t, w.Jobs, 2)
+	for _, at := range []struct{ t, soft, strict float64 }{
+		{0, 200, 100}, {100, 200, 100}, {101, 200, 0}, {159, 200, 0}, {160, 160, 0}, {189, 160, 0}, {190, 0, 0},
+	} {
+		assert.InDelta(t, at.soft, w.Jobs[0].Worth().At(at.t), 1e-12, at.t)
+		assert.InDelta(t, at.strict, w.Jobs[1].Worth().At(at.t), 1e-12, at.t)
+	}
+	assert.Equal(t, 189*time.Second, w.Jobs[0].Deadline)
+	assert.Equal(t, 1, w.Jobs[0].Priority)
 }

@@ -1,5 +1,5 @@
-// Package journal keeps batches of bytes in a file, each whole or not at all: what was appended is there after any
-// crash of the process or, where the disk keeps its promise, of the machine.
+// Package journal keeps batches of bytes in a file, each whole or not at all. A batch that was appended survives any
+// crash of the process and, if the disk keeps its promises, of the machine.
 package journal
 
 import (
@@ -12,13 +12,13 @@ import (
 	"path/filepath"
 )
 
-// ErrDamaged is wrapped by the error about a file with a bad batch that is not the last.
+// ErrDamaged is wrapped by the error about a bad batch that is not the last of the file.
 var ErrDamaged = errors.New("damaged journal")
 
-// header is the length and the check sum of a batch, four bytes each.
+// header is the size of a batch's length and checksum, four bytes each.
 const header = 8
 
-// maxBatch bounds what a damaged length can ask for.
+// maxBatch limits the memory that a damaged length can demand.
 const maxBatch = 1 << 30
 
 // Journal is an open file. It is not safe for concurrent use.
@@ -26,11 +26,11 @@ type Journal struct {
 	file *os.File
 	buf  []byte
 	size int64
-	err  error // of an append that may have left half a batch
+	err  error // of a failed append, which may have left half a batch
 }
 
-// Open opens the file or makes it, and has each batch read in order; the bytes are valid during the call only. The last
-// batch is dropped if it is not whole.
+// Open opens or creates the file and calls read with each batch in order. The bytes are valid only during the call. A
+// last batch that is not whole is dropped.
 func Open(name string, read func([]byte) error) (*Journal, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -48,7 +48,7 @@ func Open(name string, read func([]byte) error) (*Journal, error) {
 	return j, nil
 }
 
-// syncFolder makes a new file's name last.
+// syncFolder makes the name of a new file durable.
 func syncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -83,8 +83,8 @@ func (j *Journal) load(read func([]byte) error) error {
 	return err
 }
 
-// next reads the batch at the present place, of a file with so much left. It is not whole if the file ends in it or
-// with it.
+// next reads the batch at the present offset, with left bytes to the end of the file. A bad batch counts as not whole
+// if the file ends with or within it.
 func (j *Journal) next(left int64) (b []byte, whole bool, err error) {
 	var head [header]byte
 	if left < header {
@@ -113,8 +113,8 @@ func (j *Journal) next(left int64) (b []byte, whole bool, err error) {
 	return nil, false, nil
 }
 
-// Append adds a batch, which is not empty, and returns when it is on the disk. After an error the journal takes no
-// more.
+// Append adds a batch, which must not be empty, and returns when it is on the disk. After a failed write every further
+// call fails.
 func (j *Journal) Append(batch []byte) error {
 	if j.err != nil {
 		return j.err

@@ -1,4 +1,4 @@
-// Command program is a task of package ticks and nothing else, so that it starts at once where many do:
+// Command program is a task of package ticks and nothing else. So it starts fast, even if many start at the same time:
 //
 //	go build -o ticks ./ticks/program
 package main

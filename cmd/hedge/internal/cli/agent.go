@@ -12,7 +12,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/live/process"
 )
 
-// newAgent is a process with workers of a fleet.
+// newAgent is the command that runs workers of a fleet.
 func newAgent(s *Host) *cobra.Command {
 	var f fleetFlags
 	c := live.AgentConfig{}
@@ -20,9 +20,10 @@ func newAgent(s *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Run tasks on this machine for the schedulers of hedge dispatch",
-		Long: `agent is a worker, or some, of a scheduler made of messages (Eagle, Sparrow, Pigeon, Kairos and others). It runs the commands of tasks as
-processes, stops and continues them as the scheduler wants, and goes on when a dispatch is away. Tasks end with their agent; others run them
-again. It needs the same --system and --fleet as everything else in the fleet.`,
+		Long: `agent runs workers of a scheduler made of messages (Eagle, Sparrow, Pigeon, Kairos and others). It runs the
+commands of tasks as processes, and stops and continues them as the scheduler says. It goes on while a dispatch is
+away. When an agent ends, its tasks end, and are run again elsewhere. --system and --fleet must be the same in every
+process of the fleet.`,
 		Example: `  hedge agent --fleet 127.0.0.1:7400 --system kairos --workers 3 --name a --dir /var/lib/hedge-agent`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,14 +50,14 @@ again. It needs the same --system and --fleet as everything else in the fleet.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.add(fs)
-	fs.StringVar(&c.Name, "name", "", "name of this agent, which no other has (default: the machine's)")
-	fs.IntVar(&c.Workers, "take", 1, "how many of the workers this agent asks for")
-	fs.StringVar(&dir, "dir", "", "folder of this agent alone, for the output of tasks that fail")
-	fs.IntVar(&c.Attempts, "attempts", 1, "how often a command is started before it has failed for good")
+	fs.StringVar(&c.Name, "name", "", "name of this agent, unique in the fleet (default: the host name)")
+	fs.IntVar(&c.Workers, "take", 1, "number of workers that this agent asks for")
+	fs.StringVar(&dir, "dir", "", "folder for the output of failed tasks, used by this agent alone")
+	fs.IntVar(&c.Attempts, "attempts", 1, "how often a command is tried before its task has failed")
 	return cmd
 }
 
-// lived tells bad usage from failures.
+// lived keeps errors about parameters as bad usage, and marks all others as failures.
 func lived(err error) error {
 	if errors.Is(err, live.ErrConfig) {
 		return err
@@ -64,7 +65,7 @@ func lived(err error) error {
 	return failed(err)
 }
 
-// folder makes a folder and returns it.
+// folder creates a folder if need be and returns its absolute path.
 func folder(dir string) (string, error) {
 	if dir == "" {
 		return "", fmt.Errorf("--dir: found none, expected a folder")

@@ -12,7 +12,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/live"
 )
 
-// newDispatch is a process with schedulers of a fleet, and the parent of commands to submit jobs to it.
+// newDispatch is the command that runs schedulers of a fleet, and the parent of the commands submit and status.
 func newDispatch(s *Host) *cobra.Command {
 	var f fleetFlags
 	c := live.DispatchConfig{}
@@ -20,9 +20,10 @@ func newDispatch(s *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dispatch",
 		Short: "Run the schedulers of a fleet of hedge agents",
-		Long: `dispatch runs a scheduler made of messages (Eagle, Sparrow, Pigeon, Kairos and others) for the agents that connect to it. A fleet may have
-several dispatches, which share the distributed schedulers; the first in --fleet takes the jobs. A dispatch that ends, in whatever way, goes on
-where it was when it is started again with its folder.`,
+		Long: `dispatch runs a scheduler made of messages (Eagle, Sparrow, Pigeon, Kairos and others) for the agents that
+connect to it. A fleet may have several dispatches, which divide the distributed schedulers among them. The first in
+--fleet accepts the jobs. A dispatch that has ended, even by kill -9, goes on where it was when it is started again
+with its folder.`,
 		Example: `  hedge dispatch --fleet 127.0.0.1:7400 --system kairos --workers 3 --dir /var/lib/hedge-dispatch
   hedge dispatch submit --to 127.0.0.1:7400 --name hello --tasks 5 -- sh -c 'echo task $HEDGE_TASK'`,
 		Args: noArgs,
@@ -49,16 +50,16 @@ where it was when it is started again with its folder.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.add(fs)
-	fs.IntVar(&c.Place, "place", 0, "which of --fleet this dispatch is, from 0")
-	fs.StringVar(&dir, "dir", "", "folder of this dispatch alone, for its journals")
-	fs.StringVar(&listen, "listen", "", "address to listen on (default: its own in --fleet)")
+	fs.IntVar(&c.Place, "place", 0, "index of this dispatch in --fleet, from 0")
+	fs.StringVar(&dir, "dir", "", "folder for the journals, used by this dispatch alone")
+	fs.StringVar(&listen, "listen", "", "`address` to listen on (default: the one in --fleet)")
 	fs.DurationVar(&c.LostAfter, "lost-after", 15*time.Second,
 		"how long an agent may be away before others get its workers")
 	cmd.AddCommand(newSubmit(s), newStatus(s))
 	return cmd
 }
 
-// registrarFlags say where jobs are submitted.
+// registrarFlags say where the registrar is.
 type registrarFlags struct {
 	to     string
 	secure tlsFlags
@@ -84,8 +85,9 @@ func newSubmit(s *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit -- COMMAND [ARGUMENT…]",
 		Short: "Submit a job: a command that is run once for each task",
-		Long: `submit hands in a job and ends when the job is in the dispatch's journal. A task is told its index in HEDGE_TASK, from 0, and the job's name in
-HEDGE_JOB. It may run more than once, when its agent is lost: it should publish its effect by a step that does no harm a second time.`,
+		Long: `submit submits a job and ends when the job is in the dispatch's journal. Each task has its index, from 0, in
+HEDGE_TASK and the job's name in HEDGE_JOB. A task may run more than once, if its agent is lost: it should publish
+its effect in one step that is harmless the second time.`,
 		Example: `  hedge dispatch submit --name count --tasks 10 --estimate 5s --wait -- ./count.sh`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -106,12 +108,13 @@ HEDGE_JOB. It may run more than once, when its agent is lost: it should publish 
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	f.add(fs)
-	fs.StringVar(&j.Name, "name", "", "name of the job, which no other has")
-	fs.IntVar(&j.Tasks, "tasks", 1, "how often the command is run")
-	fs.DurationVar(&j.Estimate, "estimate", 0, "about how long each takes, for systems that go by it")
-	fs.BoolVar(&j.Long, "long", false, "the job is of the long ones")
-	fs.StringVar(&j.After, "after", "", "name of a job that must be done before, whose next phase this is")
-	fs.BoolVar(&wait, "wait", false, "end when the job is done")
+	fs.StringVar(&j.Name, "name", "", "name of the job, unique in the fleet")
+	fs.IntVar(&j.Tasks, "tasks", 1, "number of tasks; each runs the command")
+	fs.DurationVar(&j.Estimate, "estimate", 0, "estimated runtime of a task, for systems that use it")
+	fs.BoolVar(&j.Long, "long", false, "the job is in the class of long jobs")
+	fs.StringVar(&j.After, "after", "",
+		"name of an earlier `job`, whose next phase this job is: it starts when that is done")
+	fs.BoolVar(&wait, "wait", false, "end only when the job is done")
 	return cmd
 }
 
@@ -120,7 +123,7 @@ func newStatus(s *Host) *cobra.Command {
 	wait, asJSON := false, false
 	cmd := &cobra.Command{
 		Use:     "status JOB",
-		Short:   "Tell how far a job is",
+		Short:   "Show the progress of a job",
 		Example: `  hedge dispatch status count --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -135,12 +138,12 @@ func newStatus(s *Host) *cobra.Command {
 		},
 	}
 	f.add(cmd.Flags())
-	cmd.Flags().BoolVar(&wait, "wait", false, "answer when the job is done")
+	cmd.Flags().BoolVar(&wait, "wait", false, "answer only when the job is done")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd
 }
 
-// statusDocument is what status --json prints; times are null where it has not come to that.
+// statusDocument is the JSON document of status. A time is null if the event has not happened.
 type statusDocument struct {
 	Schema    int        `json:"schema"`
 	Command   string     `json:"command"`
@@ -151,7 +154,7 @@ type statusDocument struct {
 	Ended     *time.Time `json:"ended"`
 }
 
-// tellStatus prints how far a job is. Tasks that failed are a failure of the command.
+// tellStatus prints the progress of a job. With wait, failed tasks are a failure of the command.
 func tellStatus(cmd *cobra.Command, s *Host, client *live.Client, job string, wait, asJSON bool) error {
 	look := client.Inspect
 	if wait {

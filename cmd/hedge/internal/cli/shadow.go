@@ -24,7 +24,7 @@ type shadowFlags struct {
 	cycle, length       time.Duration
 }
 
-// shadowDocument is the document of hedge shadow.
+// shadowDocument is the JSON document of hedge shadow.
 type shadowDocument struct {
 	Schema  int    `json:"schema"`
 	Command string `json:"command"`
@@ -36,10 +36,11 @@ func newShadow(s *Host) *cobra.Command {
 	var f shadowFlags
 	cmd := &cobra.Command{
 		Use:   "shadow",
-		Short: "Watch a cluster that another scheduler runs, and say what would have been better",
-		Long: `shadow watches the pods of another scheduler on a Kubernetes cluster, decides in every cycle what a policy would do, and acts on nothing.
-At the end, after --for or when it is interrupted, it compares: mean waits and missed deadlines as they were, and as they would have been with
-the policy in charge, by simulation of the jobs that were seen. It needs the right to list and watch, and no other.`,
+		Short: "Watch a cluster that another scheduler runs, and compare it with a policy",
+		Long: `shadow watches the pods of another scheduler on a Kubernetes cluster, and decides in every cycle what a policy
+would do, without acting on anything. When --for has passed or it is interrupted, it compares mean waits and missed
+deadlines with those under the policy, which it finds by simulating the jobs that it saw. It needs only the rights
+to list and to watch.`,
 		Example: `  hedge shadow --kubeconfig ~/.kube/config --for 1h
   hedge shadow --kubeconfig ~/.kube/config --scheduler volcano --namespace team --policy edf --json`,
 		Args: noArgs,
@@ -65,7 +66,7 @@ the policy in charge, by simulation of the jobs that were seen. It needs the rig
 	fs.StringVar(&f.watch.Namespace, "namespace", "", "namespace of the pods to watch (default: all)")
 	fs.StringVar(&f.watch.NodeSelector, "node-selector", "", "label selector of the nodes (default: all)")
 	fs.StringVar(&f.history, "history", "",
-		"`file` with what a scheduler of hedge has learnt of runtimes (default: nothing is known)")
+		"`file` with the runtimes that a scheduler of hedge has learnt (default: none)")
 	fs.DurationVar(&f.cycle, "cycle", 2*time.Second, "time from one decision to the next")
 	fs.DurationVar(&f.length, "for", 0, "how long to watch (default: until interrupted)")
 	return cmd
@@ -83,7 +84,7 @@ func (f *shadowFlags) check() error {
 	return f.planner.check()
 }
 
-// run watches until the context or the time is over, and compares.
+// run watches until ctx is done or the time is over, and compares.
 func (f *shadowFlags) run(ctx context.Context, s *Host) (*shadow.Report, error) {
 	fresh, done, err := f.policies(s, f.policy)
 	if err != nil {
@@ -115,7 +116,7 @@ func (f *shadowFlags) run(ctx context.Context, s *Host) (*shadow.Report, error) 
 	return f.follow(ctx, s, driver, predictor, fresh)
 }
 
-// follow is run once there is a driver.
+// follow watches with an open driver.
 func (f *shadowFlags) follow(ctx context.Context, s *Host, driver adapters.Driver, predictor predict.Predictor,
 	fresh func() (sched.Policy, error)) (*shadow.Report, error) {
 	real, err := adapters.New(shadow.ReadOnly(driver), adapters.Options{})

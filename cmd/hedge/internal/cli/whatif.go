@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched/whatif"
 )
 
-// whatIfDocument is the document of hedge what-if.
+// whatIfDocument is the JSON document of hedge what-if.
 type whatIfDocument struct {
 	Schema      int             `json:"schema"`
 	Command     string          `json:"command"`
@@ -37,7 +37,7 @@ type whatIfDocument struct {
 	ForwardMS    float64  `json:"forward_ms"`
 }
 
-// prospect is what is to become of a job. Times are seconds from now, and null beyond the horizon.
+// prospect is what becomes of a job. Times are seconds from now, null beyond the horizon.
 type prospect struct {
 	Job     string   `json:"job"`
 	State   string   `json:"state"`
@@ -66,18 +66,19 @@ func newWhatIf(s *Host) *cobra.Command {
 	var f whatIfFlags
 	cmd := &cobra.Command{
 		Use:   "what-if",
-		Short: "What a change of nodes, jobs or policy would do to a snapshot",
-		Long: `what-if takes a recorded snapshot, applies changes to a copy of it, and plans both: who starts now, before and after. Then it
-simulates both onwards, several times with runtimes drawn from the forecasts, as if no further job came: who starts and ends when, and who
-misses a deadline.
+		Short: "Show what a change of nodes, jobs or policy would do",
+		Long: `what-if takes a recorded snapshot, applies changes to a copy, and plans both: which jobs start now, before and
+after. Then it simulates both onwards, several times, with runtimes drawn from the forecasts and no further jobs:
+when jobs start and end, and how many miss their deadlines.
 
-Changes, one a --change:
+Give each change as one --change; they are applied in order:
   drain NODE                     the node goes; the jobs that run there stop and wait again
   cordon NODE                    the node takes no new tasks
   add N nodes like NODE [label KEY=VALUE ...] [offer RESOURCE=AMOUNT ...]
-  add N jobs like JOB            the job comes N times more, now
-  drop JOB                       a job is withdrawn, or ends now
+  add N jobs like JOB            N copies of the job are submitted now
+  drop JOB                       a waiting job is withdrawn, a running job ends now
   tasks JOB N | priority JOB N | deadline JOB DURATION | demand JOB RESOURCE=AMOUNT ... | require JOB SET
+                                 new values for a waiting job
   policy NAME                    another policy plans`,
 		Example: `  hedge what-if --snapshot cycle-17.json.gz --change 'drain node-3' --change 'priority train-42 9'
   hedge what-if --snapshot cycle-17.json.gz --policy edf --change 'add 8 nodes like node-3' --hours 24 --json
@@ -100,8 +101,8 @@ Changes, one a --change:
 	f.add(cmd)
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.changes, "change", nil, "a `change`, in the language above; may be given several times")
-	fs.Float64Var(&f.hours, "hours", 4, "hours to simulate onwards; 0 for the one cycle alone")
-	fs.IntVar(&f.runs, "runs", 5, "how many times the future is drawn")
+	fs.Float64Var(&f.hours, "hours", 4, "hours to simulate onwards; 0 plans one cycle only")
+	fs.IntVar(&f.runs, "runs", 5, "number of simulated futures")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the draws")
 	return cmd
 }
@@ -168,10 +169,10 @@ func (f *whatIfFlags) ask(ctx context.Context, s *Host) (*whatIfDocument, error)
 	return doc, nil
 }
 
-// atLeast is a list that is not nil.
+// atLeast returns a list that is not nil, which JSON shows as [].
 func atLeast(list []string) []string { return append([]string{}, list...) }
 
-// prospects are those of all jobs, and how many are expected to miss their deadlines.
+// prospects returns the prospect of every running, pending and held job, in the order of [forward.Run], and the expected number of missed deadlines.
 func (f *whatIfFlags) prospects(ctx context.Context, s *sched.Snapshot, plan *sched.Plan,
 	policy func() (sched.Policy, error)) (list []prospect, misses float64, err error) {
 	starts := map[string]sched.Kind{}
@@ -190,6 +191,9 @@ func (f *whatIfFlags) prospects(ctx context.Context, s *sched.Snapshot, plan *sc
 	for i := range s.Pending {
 		id := s.Pending[i].Job.ID
 		list = append(list, prospect{Job: id, State: states[starts[id]]})
+	}
+	for i := range s.Held {
+		list = append(list, prospect{Job: s.Held[i].Job.ID, State: "held"})
 	}
 	if f.hours == 0 {
 		return list, 0, nil
@@ -210,7 +214,7 @@ func (f *whatIfFlags) prospects(ctx context.Context, s *sched.Snapshot, plan *sc
 	return list, misses, nil
 }
 
-// span is what a document has of a span.
+// span converts a span for a document.
 func span(s forward.Span) *when {
 	known := func(v float64) *float64 {
 		if math.IsInf(v, 0) {
@@ -221,7 +225,7 @@ func span(s forward.Span) *when {
 	return &when{known(s.P10), known(s.P50), known(s.P90)}
 }
 
-// maxProspects is how many jobs the table has.
+// maxProspects limits the rows of the table.
 const maxProspects = 20
 
 func whatIfTable(w io.Writer, d *whatIfDocument) error {
@@ -259,7 +263,7 @@ func whatIfTable(w io.Writer, d *whatIfDocument) error {
 	return p.to(w)
 }
 
-// median is when a job starts or ends, as a table has it.
+// median is the median start or end, as text for the table.
 func (p *prospect) median(start bool) string {
 	if p == nil {
 		return "-"
@@ -277,7 +281,7 @@ func (p *prospect) median(start bool) string {
 	return figures.Span(*s.P50)
 }
 
-// names are the first few of a list.
+// names lists the first ten names and counts the rest.
 func names(list []string) string {
 	const most = 10
 	switch n := len(list); {

@@ -21,15 +21,15 @@ import (
 	"github.com/hedgesched/hedge/sched/record"
 )
 
-// whenDocument is the document of hedge when.
+// whenDocument is the JSON document of hedge when.
 type whenDocument struct {
 	Schema  int       `json:"schema"`
 	Command string    `json:"command"`
 	Jobs    []whenJob `json:"jobs"`
 }
 
-// whenJob is when a job starts and ends, in seconds from the snapshot's now; null stands for never, and for a deadline
-// that there is not.
+// whenJob is when a job starts and ends, in seconds from the snapshot's Now. A time is null if it is never; Meets is
+// null if the job has no deadline.
 type whenJob struct {
 	Job       string   `json:"job"`
 	Start     when     `json:"start_s"`
@@ -38,12 +38,12 @@ type whenJob struct {
 	WalltimeS *float64 `json:"walltime_start_s"`
 }
 
-// timesOf is what a document has of a distribution.
+// timesOf takes the percentiles of a distribution that a document has.
 func timesOf(t *outlook.Times) when {
 	return when{orNull(t.Quantile(0.1)), orNull(t.Quantile(0.5)), orNull(t.Quantile(0.9))}
 }
 
-// orNull is a number for JSON, which has neither infinities nor NaN.
+// orNull is nil for infinities and NaN, which JSON does not have.
 func orNull(x float64) *float64 {
 	if !finite(x) {
 		return nil
@@ -57,13 +57,14 @@ func newWhen(s *Host) *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "when",
-		Short: "When the jobs of a recorded snapshot will start and end",
-		Long: `when takes a recorded snapshot (of hedge simulate --snapshots, or of a sched/record.Recorder in your program), has
-the policy plan it, and tells when each pending job starts and ends: the 10th, 50th and 90th percentile, the
-probability of meeting the deadline, and what a batch system would say that plans by the times asked for.
+		Short: "Estimate when the jobs of a recorded snapshot start and end",
+		Long: `when takes a recorded snapshot (from hedge simulate --snapshots, or from a sched/record.Recorder in
+your program), has the policy plan it, and estimates when each pending job starts and ends: the 10th, 50th and
+90th percentiles, and the probability of meeting the deadline. It also shows the start by walltime planning, as a
+batch system estimates it from the times that users ask for.
 
-Of a recording with several lines, and of a directory, all snapshots up to the last (or to --line) are planned in order,
-and the estimates are corrected by what became of the jobs in between.`,
+If --snapshot is a recording of several lines or a directory, all snapshots up to the last (or to --line) are
+planned in order, and the estimates are corrected by what became of earlier ones.`,
 		Example: `  hedge simulate --snapshots snapshots/ >/dev/null
   hedge when --snapshot snapshots/3sigma-1-00100.json.gz
   hedge when --snapshot snapshots/ --line 100 --job 3418 --json`,
@@ -77,12 +78,12 @@ and the estimates are corrected by what became of the jobs in between.`,
 	}
 	f.add(cmd)
 	cmd.Flags().Lookup("snapshot").Usage += ", or a directory of them"
-	cmd.Flags().StringVar(&job, "job", "", "job to tell of (default: all)")
+	cmd.Flags().StringVar(&job, "job", "", "the `id` of a single job (default: all)")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of the simulated worlds")
 	return cmd
 }
 
-// tellWhen plans and looks at every snapshot, and tells of the last.
+// tellWhen plans every snapshot, shows it to the estimator, and prints the estimates of the last.
 func tellWhen(ctx context.Context, s *Host, f *snapshotFlags, job string, seed uint64) error {
 	fresh, done, err := f.policies(s, f.policy)
 	if err != nil {
@@ -124,7 +125,7 @@ func tellWhen(ctx context.Context, s *Host, f *snapshotFlags, job string, seed u
 // errEnough ends the reading of snapshots.
 var errEnough = errors.New("enough")
 
-// each reads the snapshots in order, up to the line that is asked for.
+// each reads the snapshots in order, up to --line.
 func (f *snapshotFlags) each(s *Host, see func(*sched.Snapshot) error) error {
 	paths := []string{f.path}
 	if info, err := os.Stat(f.path); err == nil && info.IsDir() {

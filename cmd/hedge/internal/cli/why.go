@@ -13,19 +13,20 @@ import (
 	"github.com/hedgesched/hedge/sched/why"
 )
 
-// whyDocument is the document of hedge why.
+// whyDocument is the JSON document of hedge why.
 type whyDocument struct {
 	Schema  int    `json:"schema"`
 	Command string `json:"command"`
 	Policy  string `json:"policy"`
 	*why.Explanation
-	// Start, End and Meets are of a job that waits: when it starts and ends, and how likely by its deadline.
+	// Start and End are the times until a pending job starts and ends, Meets the probability of its deadline; nil for
+	// other jobs.
 	Start *when    `json:"start_s,omitempty"`
 	End   *when    `json:"end_s,omitempty"`
 	Meets *float64 `json:"meets_deadline,omitempty"`
 }
 
-// look adds when the job starts and ends, by an estimator that has seen this snapshot alone.
+// look adds the estimated start and end, by an estimator that has seen no other snapshot.
 func (d *whyDocument) look(s *sched.Snapshot, plan *sched.Plan) error {
 	estimator, err := outlook.New(outlook.Config{Seed: 1})
 	if err != nil {
@@ -47,11 +48,12 @@ func newWhy(s *Host) *cobra.Command {
 	var tries int
 	cmd := &cobra.Command{
 		Use:   "why",
-		Short: "Why a job waits, and the smallest changes that would start it",
-		Long: `why takes a recorded snapshot (of hedge simulate --snapshots, or of a sched/record.Recorder in your program), has the
-policy plan it, and says of one job: which running jobs hold the room that it needs and when they are expected to end, which jobs get room
-before it, what is short and by how much, and the smallest change of each kind with which it would start now. Every change is tried: the
-policy plans again with it, and with one less of it.`,
+		Short: "Explain why a job waits, and find the smallest changes that would start it",
+		Long: `why takes a recorded snapshot (from hedge simulate --snapshots, or from a sched/record.Recorder in
+your program), has the policy plan it, and explains one job: which running jobs hold the room that it needs and
+when they are expected to end, which jobs get room before it, which resource is short and by how much, and the
+smallest change of each kind with which it would start now. Each change is tried: the policy plans again with the
+change, and with the next smaller one.`,
 		Example: `  hedge why --snapshot cycle-17.json.gz --job train-42
   hedge why --snapshot recording.jsonl --line 17 --job train-42 --policy edf --json`,
 		Args: noArgs,
@@ -108,6 +110,6 @@ policy plans again with it, and with one less of it.`,
 	f.add(cmd)
 	cmd.Flags().StringVar(&job, "job", "", "the `id` of the job")
 	cmd.Flags().IntVar(&tries, "tries", 300,
-		"most plans made to find changes; 0 reckons with room alone and tries nothing")
+		"limit of the plans made to find changes; 0 tries nothing and looks at free room alone")
 	return cmd
 }

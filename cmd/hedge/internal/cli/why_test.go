@@ -99,6 +99,26 @@ func TestWhatIf(t *testing.T) {
 	assert.Equal(t, "change: drain n2\nstarts now: small\n", r.out, r.err)
 }
 
+// TestWhatIfOfStages: a stage that is held back for another is simulated, too.
+func TestWhatIfOfStages(t *testing.T) {
+	first, second := schedtest.Job("first", 1).Runs(60), schedtest.Job("second", 1).Runs(30)
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Running(first, 0, "n0").Build()
+	require.NoError(t, err)
+	held := second.Job()
+	held.After = []string{"first"}
+	s.Held = []sched.Pending{{Job: held, Prediction: second.Prediction()}}
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "snapshots.jsonl")
+	require.NoError(t, os.WriteFile(path, append(data, '\n'), 0o600))
+	doc := document(t, hedge(t, "", "what-if", "--snapshot", path, "--policy", "edf", "--runs", "2", "--hours", "1",
+		"--change", "drain n1", "--json")).(map[string]any)
+	before := doc["before"].([]any)
+	require.Len(t, before, 2)
+	assert.Equal(t, "second", before[1].(map[string]any)["job"])
+	assert.Equal(t, "held", before[1].(map[string]any)["state"])
+}
+
 func TestWhatIfRefuses(t *testing.T) {
 	path := recorded(t)
 	for says, args := range map[string][]string{

@@ -84,6 +84,8 @@ type Planning struct {
 // Run is one policy on one seed's workload.
 type Run struct {
 	sim.Metrics
+	// RealisedUtility is the sum of what completed jobs are worth at their completion, whole jobs where they have stages.
+	RealisedUtility float64 `json:"realised_utility"`
 	// All are the jobs of a workload of stages, each counted once.
 	All *All `json:"all,omitempty"`
 	// StartEstimates are there if they were asked for.

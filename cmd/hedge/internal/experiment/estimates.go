@@ -140,7 +140,8 @@ func (w *estimateWatch) compare(jobs []sim.JobRecord) *StartEstimates {
 	}
 	out.Waited, out.MedianErrorS = len(ours), median(ours)
 	if w.asked {
-		out.WalltimeErrorS = new(median(theirs))
+		walltime := median(theirs)
+		out.WalltimeErrorS = &walltime
 	}
 	out.LookMS = w.spent.Seconds() * 1e3 / float64(max(w.cycles, 1))
 	return out

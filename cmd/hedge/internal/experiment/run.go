@@ -331,7 +331,7 @@ func (e *Experiment) run(
 		return nil, fmt.Errorf("the cluster refused %d decisions", result.Rejections)
 	}
 	run = &Run{Metrics: result.Metrics}
-	run.Policy = of.Name
+	run.Policy, run.RealisedUtility = of.Name, realised(t.work.Jobs, result.Jobs)
 	if s.Workload == string(workload.DAG) {
 		run.All = &All{Jobs: result.Metrics.SLO.Completed + result.Metrics.BE.Completed, JCT: result.Metrics.JCT}
 	}
@@ -348,6 +348,30 @@ func (e *Experiment) run(
 		}
 	}
 	return run, nil
+}
+
+// realised is the sum of what jobs are worth at their completion. The stages of a job all have its utility: it counts
+// once, when the last of them has completed.
+func realised(jobs []sim.Job, records []sim.JobRecord) float64 {
+	finish := make(map[string]time.Duration, len(records))
+	for i := range records {
+		r := &records[i]
+		id := cmp.Or(r.Of, r.ID)
+		if at, known := finish[id]; r.Finish < 0 || known && at < 0 {
+			finish[id] = -1
+		} else {
+			finish[id] = max(at, r.Finish)
+		}
+	}
+	sum := 0.0
+	for i := range jobs {
+		id := cmp.Or(jobs[i].Of, jobs[i].ID)
+		if at, left := finish[id]; left && at >= 0 {
+			sum += jobs[i].Worth().At((at - jobs[i].Arrive).Seconds())
+		}
+		delete(finish, id)
+	}
+	return sum
 }
 
 // createLog creates a compressed file and returns how to close it.

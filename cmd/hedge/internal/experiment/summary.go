@@ -23,6 +23,7 @@ type Summary struct {
 	JCT               stats.Interval `json:"jct_s"`
 	Preemptions       stats.Interval `json:"preemptions"`
 	LostHours         stats.Interval `json:"lost_machine_hours"`
+	RealisedUtility   stats.Interval `json:"realised_utility"`
 	Utilisation       stats.Interval `json:"utilisation"`
 	UtilisationInSpan stats.Interval `json:"utilisation_in_window"`
 	CycleP99          stats.Interval `json:"cycle_p99_ms"`
@@ -59,10 +60,22 @@ func Summarise(policies []string, runs []Run) []Summary {
 			Utilisation:       of(func(m *sim.Metrics) float64 { return m.Utilisation }),
 			UtilisationInSpan: of(func(m *sim.Metrics) float64 { return m.UtilisationInWindow }),
 			CycleP99:          of(func(m *sim.Metrics) float64 { return m.CycleMS.P99 }),
+			RealisedUtility:   realisedOf(name, runs),
 			GapMean:           gaps(name, runs),
 		})
 	}
 	return out
+}
+
+// realisedOf is the realised utility of a policy's runs.
+func realisedOf(policy string, runs []Run) stats.Interval {
+	var values []float64
+	for i := range runs {
+		if runs[i].Policy == policy {
+			values = append(values, runs[i].RealisedUtility)
+		}
+	}
+	return stats.Of(values)
 }
 
 // gaps is the mean gap of a policy's runs that have one.
