@@ -172,7 +172,8 @@ func (f *whatIfFlags) ask(ctx context.Context, s *Host) (*whatIfDocument, error)
 // atLeast returns a list that is not nil, which JSON shows as [].
 func atLeast(list []string) []string { return append([]string{}, list...) }
 
-// prospects returns the prospect of every running, pending and held job, in the order of [forward.Run], and the expected number of missed deadlines.
+// prospects returns the prospect of every running, pending and held job, in the order of [forward.Run], and the
+// expected number of missed deadlines.
 func (f *whatIfFlags) prospects(ctx context.Context, s *sched.Snapshot, plan *sched.Plan,
 	policy func() (sched.Policy, error)) (list []prospect, misses float64, err error) {
 	starts := map[string]sched.Kind{}
