@@ -60,7 +60,7 @@ func (x *exclusive) happen(at time.Duration, out *ended) {
 	}
 }
 
-// settle has nothing to do: nobody's share depends on the others.
+// settle has nothing to do: tasks do not affect each other.
 func (x *exclusive) settle(time.Duration) {}
 
 // reserve takes what the gang needs, all of it or nothing.

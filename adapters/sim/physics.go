@@ -9,14 +9,13 @@ import (
 )
 
 // physics is what nodes do to the gangs on them. Its caller is life, which owns the clock: times never fall from one
-// call to the next, and nothing that falls due is passed over. All changes of one instant come before the settle of
-// that instant:
+// call to the next, and nothing that is due is skipped. At each instant all changes come first, and settle last:
 //
 //	happen, start and stop in any number, settle
 //
 // There are two implementations: exclusive, in which a task holds what it asks for, and shared, in which tasks share
 // the CPU of a node and are evicted where memory is short. A start, a stop or a step in a task's use only marks the
-// node there; settle shares out anew. What it evicts is in ended at the same instant.
+// node there; settle then shares out the node's CPU and memory again. What it evicts is in ended at the same instant.
 type physics interface {
 	// start puts the whole gang on the nodes, from its work done onwards. Work there takes stretch times as long. The
 	// gang keeps on until it stops. The error wraps errNoRoom, and nothing has changed, if the nodes do not hold it;
@@ -24,15 +23,16 @@ type physics interface {
 	start(at time.Duration, g *gang, on []placement, stretch float64) error
 	// stop takes a running gang off its nodes. It returns the work that was done since the start, at full speed.
 	stop(at time.Duration, g *gang) (work time.Duration)
-	// next is the next instant at which something happens by itself. With Config.Cycle 0 the policy is asked then.
+	// next is the time of the next event of the nodes' own, and whether there is one. With Config.Cycle 0 the policy is
+	// asked then.
 	next() (at time.Duration, ok bool)
 	// happen lets everything happen that falls due by an instant, and adds to out the gangs that are off their nodes.
 	happen(at time.Duration, out *ended)
-	// settle shares out anew what the changes of an instant have left.
+	// settle shares out CPU and memory again on the nodes that have changed at this instant.
 	settle(at time.Duration)
 }
 
-// ended is what has ended by itself at an instant.
+// ended is what has been completed or evicted at an instant.
 type ended struct {
 	// completed are the ids of the gangs whose work is done, in order of their ends, then of their starts.
 	completed []int32

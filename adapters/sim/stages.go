@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// errHeld is a start of a job that waits for others to finish. Hosts read it in the cycle's failed events.
+// errHeld is the error of starting a job that waits for others to finish. Hosts find it in the cycle's failed events.
 var errHeld = errors.New("sim: the job waits for others to finish")
 
 // link finds the jobs that others wait for.
@@ -30,7 +30,7 @@ func (l *life) link() error {
 	return l.measure()
 }
 
-// measure works out the longest way to the end of each job, and refuses jobs that wait for each other in a circle.
+// measure computes each job's longest remaining path. It refuses jobs that wait for each other in a circle.
 func (l *life) measure() error {
 	open := make([]int, len(l.jobs))
 	l.paths = make([]time.Duration, len(l.jobs))
@@ -58,7 +58,7 @@ func (l *life) measure() error {
 	return fmt.Errorf("%w: job %q waits for itself, or for jobs that do", ErrJob, l.jobs[at].ID)
 }
 
-// waitsFor are the jobs that one waits for when it is submitted: those of its After that have not finished.
+// waitsFor are the jobs of After that have not finished when the job is submitted.
 func (l *life) waitsFor(j *job) []string {
 	if j.waits == len(j.After) {
 		return j.After
@@ -72,9 +72,9 @@ func (l *life) waitsFor(j *job) []string {
 	return left
 }
 
-// wholes are the records of whole jobs: those of jobs that have no stages, and one for all stages of each other, in the
-// order of their first ones. A whole job has finished when all its stages have. Its runtime is that of its longest
-// path; paths are the longest ways to the end of each stage.
+// wholes merges the records of stages into one per whole job, in the order of first stages. Other records stay as they
+// are. A whole job has finished when all of its stages have. Its runtime is that of its longest path. Paths are the
+// longest remaining paths of the stages.
 func wholes(stages []JobRecord, paths []time.Duration) []JobRecord {
 	if !slices.ContainsFunc(stages, func(r JobRecord) bool { return r.Of != "" }) {
 		return stages

@@ -15,8 +15,8 @@ import (
 //   - [Tasks]: each of its tasks takes its own time;
 //   - [Usage]: each of its tasks uses CPU and memory over time.
 //
-// Times are at full speed: on nodes that the job prefers, with all that it asks for. The zero value is work that takes
-// no time. A Work is read by its methods only.
+// Times are at full speed: on nodes that the job prefers, with all the CPU that it wants. The zero value is work that
+// takes no time.
 type Work struct {
 	runtime time.Duration    // of the longest task
 	tasks   []time.Duration  // of each task, where each has its own; else nil
@@ -46,7 +46,7 @@ func Usage(use []taskuse.Series) Work {
 	return w
 }
 
-// CPUTime is how much CPU the tasks use together, times seconds, where that is known; else 0.
+// CPUTime is the tasks' total CPU, integrated over seconds. It is 0 if the work is not [Usage].
 func (w Work) CPUTime() float64 {
 	total := 0.0
 	for i := range w.use {
@@ -63,7 +63,7 @@ func (w Work) sharedTasks() []time.Duration {
 	return w.tasks
 }
 
-// Used is what a run would be seen to use that nothing hinders; nil where that is not known.
+// Used is what an unhindered run would be observed to use. It is nil if the work is not [Usage].
 func (w Work) Used() []predict.Used {
 	var s seen
 	for i, u := range w.use {
@@ -76,7 +76,7 @@ func (w Work) Used() []predict.Used {
 	return s.used()
 }
 
-// Use is what each task uses; nil where that is not known. It must not be changed.
+// Use is what each task uses. It is nil if the work is not [Usage]. It must not be changed.
 func (w Work) Use() []taskuse.Series { return w.use }
 
 // Runtime is how long the work takes if all tasks start at once: the time of the longest task.

@@ -2,7 +2,7 @@ package distsched
 
 import "github.com/hedgesched/hedge/utility"
 
-// SetEager makes every job's option anew after every start.
+// SetEager builds all options again after each start.
 func (p *Policy) SetEager() { p.eager = true }
 
 // OptionOf is what the policy found of a job's option.
@@ -17,5 +17,5 @@ func (p *Policy) WorthOf(job string) utility.Utility { return p.jobs[job].worth.
 // WorkOf is the CPU time that a task of a job is planned with.
 func (p *Policy) WorkOf(job string) float64 { return p.jobs[job].profile.work }
 
-// Combined is on how many machines a sum was begun anew.
+// Combined counts the machines that were summed again.
 func (p *Policy) Combined() int { return p.machines.combined }

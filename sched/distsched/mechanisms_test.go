@@ -59,7 +59,7 @@ func TestContention(t *testing.T) {
 		got, err := p.Plan(context.Background(), s)
 		require.NoError(t, err)
 		require.Equal(t, []string{"a"}, schedtest.Started(got), tt.why)
-		// What is idle is told apart in steps of an eighth of what the job wants.
+		// Idle CPU is divided into steps of an eighth of what the job wants.
 		assert.InDelta(t, want, got.Stats.Value, 0.12*(1000-want), tt.why)
 	}
 }
@@ -192,7 +192,7 @@ func TestOthersTakeRoom(t *testing.T) {
 	assert.Len(t, schedtest.Started(plan(t, "dist", b)), 1)
 }
 
-// TestOrders: of two jobs of which one fits, which starts.
+// TestOrders: which of two jobs starts if only one fits.
 func TestOrders(t *testing.T) {
 	for order, want := range map[distsched.Order]string{
 		distsched.ByUtility: "worthy", distsched.ByDensity: "small", distsched.ByDeadline: "soon",

@@ -217,7 +217,7 @@ func TestIncremental(t *testing.T) {
 	}
 }
 
-// TestLazy: options that are made anew only when their turn comes are as good as those that always are.
+// TestLazy: building options again only when their job comes first is nearly as good as after each start.
 func TestLazy(t *testing.T) {
 	same, worth, best := 0, 0.0, 0.0
 	const trials = 25

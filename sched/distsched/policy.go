@@ -133,7 +133,8 @@ func (q *queue) Pop() any {
 // choose starts the job with the highest key, and repeats until no job fits (section 5.2.3).
 //
 // It builds an option again only when the job comes first and tasks have started since. Room only shrinks within a
-// cycle, so an older option's value is taken as an upper bound of a newer one's.
+// cycle, so an older option's value is taken as an upper bound of a newer one's. That is nearly always so: TestLazy
+// compares with building all options again.
 func (p *Policy) choose(ctx context.Context, now time.Time, plan *sched.Plan) error {
 	p.weighAll()
 	q := make(queue, 0, len(p.pending))

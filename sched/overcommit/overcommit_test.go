@@ -115,7 +115,7 @@ func TestPeaks(t *testing.T) {
 	}
 }
 
-// TestRestart: a task that runs anew is new.
+// TestRestart: a restarted task has to warm up again.
 func TestRestart(t *testing.T) {
 	p := newPolicy(t, "borg-max")
 	started := func(ran time.Duration) int {
@@ -157,7 +157,7 @@ func TestRefused(t *testing.T) {
 	require.ErrorIs(t, err, overcommit.ErrVariant)
 }
 
-// A cluster whose users demand twice what they use is told to take half as much again.
+// A cluster whose users demand twice what they use is filled to 1.5 times its capacity.
 func ExampleNew() {
 	p, err := overcommit.New(baseline.NewFIFO(), overcommit.Config{Name: "half-again", Capacity: 1.5})
 	if err != nil {

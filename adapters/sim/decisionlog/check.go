@@ -34,7 +34,7 @@ type Job struct {
 	Nodes       []Node        // of the last start
 }
 
-// Report is a log that has passed the check, and its figures derived anew.
+// Report is the result for a log that has passed the check, with the metrics derived from it.
 type Report struct {
 	Header  Header
 	Lines   int
