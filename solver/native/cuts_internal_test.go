@@ -18,6 +18,7 @@ import (
 
 // TestCutsKeepPlans holds hundreds of random plans, and the best one found, to the cuts of many problems.
 func TestCutsKeepPlans(t *testing.T) {
+	Sequential(t)
 	total := 0
 	for seed := range uint64(30) {
 		p := solvertest.Cycle(seed, 8+int(seed), int(seed%5)*2)
@@ -214,6 +215,7 @@ func TestCutsTightenTheRelaxation(t *testing.T) {
 
 // TestNoDivisionIsRepeated looks through the trees of many searches.
 func TestNoDivisionIsRepeated(t *testing.T) {
+	Sequential(t)
 	nodes := 0
 	for seed := range uint64(24) {
 		w := newWorker()

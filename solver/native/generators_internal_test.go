@@ -186,6 +186,7 @@ func brimful(r *rand.Rand) *solver.Problem {
 // optimum that brute force finds, no bound is below it, and what is called optimal is. Most of these tiny problems
 // are proven.
 func TestAgainstBruteForce(t *testing.T) {
+	Sequential(t)
 	for name, of := range map[string]func(seed uint64) *solver.Problem{
 		"cut": cut, "flat": flat, "steep": steep,
 		"gangs": func(seed uint64) *solver.Problem { return gangs(rand.New(rand.NewPCG(seed, 1))) },
@@ -229,6 +230,7 @@ func TestGangsInParts(t *testing.T) {
 
 // TestBrimful: where all gangs fit together, but to the brim, no bound says that they do not.
 func TestBrimful(t *testing.T) {
+	Sequential(t)
 	found, seeds := 0, 200
 	for seed := range uint64(seeds) {
 		p := brimful(rand.New(rand.NewPCG(seed, 6)))

@@ -89,6 +89,7 @@ func full(jobs int) *solver.Problem {
 
 // The time is looked at all the while: between two looks there is little work, whatever the shape.
 func TestLooksAreNeverFarApart(t *testing.T) {
+	Sequential(t)
 	for name, p := range map[string]*solver.Problem{
 		"2,000 partitions": wide(100, 4, 2000),
 		"10,000 jobs":      full(10_000),

@@ -16,6 +16,7 @@ import (
 // TestReducedCostsKeepBetterPlans: what a subproblem's prices take out is in no plan that is worth more than what is
 // looked for, here in the best one, whatever it is that is looked for; and they do take something out.
 func TestReducedCostsKeepBetterPlans(t *testing.T) {
+	Sequential(t)
 	decided, proven := map[int8]int{}, 0
 	for seed := range uint64(40) {
 		p := solvertest.Cycle(seed, 4+int(seed)%14, int(seed)%7)

@@ -102,6 +102,7 @@ func TestProofsAgainstAGenericSolver(t *testing.T) {
 // TestBoundsOfPlansNearlyAsGood: where many plans are worth nearly the same, a solve may end with one that is not
 // quite the best, but what it says that no plan exceeds, no plan that another seed or limit finds exceeds.
 func TestBoundsOfPlansNearlyAsGood(t *testing.T) {
+	native.Sequential(t)
 	for seed := uint64(110); seed < 150; seed++ {
 		p := tight(seed)
 		r := rand.New(rand.NewPCG(seed, 1))
