@@ -91,7 +91,7 @@ func newSharing(t *testing.T) *sharing {
 	return s
 }
 
-// measured is an event about the gang's three tasks, each having used half a core for so long.
+// measured is an event about the gang's three tasks. Each has used half a core for that time.
 func measured(ran time.Duration) sched.Event {
 	half := usage.Level{CPU: 0.5, Memory: 1}
 	task := func(i int, node string) usage.Task {

@@ -18,7 +18,7 @@ import (
 	"github.com/hedgesched/hedge/sched/backfill"
 )
 
-// interval is a job on so many nodes from one time until another; planned ones end by the time asked for.
+// interval is a number of nodes that a job holds from one time until another. A planned one ends by the time asked for.
 type interval struct {
 	id       string
 	from, to time.Duration
@@ -35,7 +35,7 @@ func used(list []interval, at time.Duration) (n int) {
 	return n
 }
 
-// first is the earliest time from now on at which so many nodes are free for so long, given the intervals.
+// first is the earliest time from now on at which that number of nodes is free for that long, given the intervals.
 func first(list []interval, now, length time.Duration, nodes, size int) time.Duration {
 	try := []time.Duration{now}
 	for _, v := range list {

@@ -17,7 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// stage is a job of one task and so many seconds that waits for others.
+// stage is a job of one task, with a runtime in seconds, that waits for others.
 func stage(id string, seconds int, after ...string) sim.Job {
 	return sim.Job{Job: sched.Job{ID: id, Of: "whole", Tasks: 1, After: after, Utility: constant(1),
 		Deadline: 100 * time.Second}, Work: sim.Runtime(time.Duration(seconds) * time.Second)}

@@ -27,7 +27,7 @@ func drawn(t testing.TB, rng *rand.Rand, scale float64) dist.Distribution {
 	return samples(t, values...)
 }
 
-// busy is a cluster of machines of 32 cores with about so many tasks each, and jobs that wait, of 1 to 32 tasks.
+// busy is a cluster of machines of 32 cores, the number of tasks on each, and pending jobs of 1 to 32 tasks.
 func busy(t testing.TB, seed uint64, machines, tasks, pending int) *sched.Snapshot {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))

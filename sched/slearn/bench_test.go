@@ -11,7 +11,7 @@ import (
 	"github.com/hedgesched/hedge/sched/slearn"
 )
 
-// generated is jobs of 1 to 199 tasks of about ten seconds each, at a load of 0.9 on so many machines.
+// generated is jobs of 1 to 199 tasks of about ten seconds each, at a load of 0.9 on that number of machines.
 func generated(tasks, machines int) *agents.Workload {
 	random := agent.NewRandom(1, 0)
 	w := new(agents.Workload)

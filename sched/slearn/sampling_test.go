@@ -9,7 +9,7 @@ import (
 	"github.com/hedgesched/hedge/sched/slearn"
 )
 
-// begin has a ratio begin so many jobs.
+// begin lets a ratio begin that number of jobs.
 func begin(r *slearn.Ratio, jobs int) (percents []int) {
 	for range jobs {
 		percents = append(percents, r.Next())

@@ -167,7 +167,7 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 // quantiles is by how many equally likely values the rest of a whole job is taken in the price of its stage.
 const quantiles = 8
 
-// expected is the utility that is expected of a job that takes d and began so many seconds after its submission. Of a
+// expected is the expected utility of a job that takes d. It began that number of seconds after its submission. Of a
 // stage it is that of the whole job.
 func (h *held) expected(d dist.Distribution, began float64) float64 {
 	if h.rest == nil {

@@ -171,7 +171,9 @@ func (p *hedgeJSONL) steps(job *Job, j *jsonJob) error {
 	if job.Deadline > 0 && job.Deadline != job.Steps[last].By {
 		return bad(last)
 	}
-	job.Deadline = job.Steps[last].By
+	if job.Deadline = job.Steps[last].By; tooSoon(job) {
+		return p.bad(colSteps, found(j.Steps[last][0]), wantDeadline(job)).because(deadlineTooSoon)
+	}
 	return nil
 }
 

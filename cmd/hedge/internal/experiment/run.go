@@ -315,20 +315,9 @@ func (e *Experiment) run(
 		}
 		c.CycleObserver = watch.see
 	}
-	if s.LogDir != "" {
-		file, closeLog, err := createLog(filepath.Join(s.LogDir, fmt.Sprintf("%s-%d.jsonl.gz", of.Name, s.Seeds[at])))
-		if err != nil {
-			return nil, err
-		}
-		c.Log = file
-		defer func() { err = errors.Join(err, closeLog()) }()
-	}
-	result, err := sim.Run(ctx, c)
+	result, err := simulate(ctx, &c, s.LogDir, fmt.Sprintf("%s-%d", of.Name, s.Seeds[at]))
 	if err != nil {
 		return nil, err
-	}
-	if result.Rejections > 0 {
-		return nil, fmt.Errorf("the cluster refused %d decisions", result.Rejections)
 	}
 	run = &Run{Metrics: result.Metrics}
 	run.Policy, run.RealisedUtility = of.Name, realised(t.work.Jobs, result.Jobs)
@@ -372,6 +361,23 @@ func realised(jobs []sim.Job, records []sim.JobRecord) float64 {
 		delete(finish, id)
 	}
 	return sum
+}
+
+// simulate runs a simulation, with its decision log as a file of that name in a folder, or without if there is none.
+func simulate(ctx context.Context, c *sim.Config, dir, name string) (result *sim.Result, err error) {
+	if dir != "" {
+		file, closeLog, err := createLog(filepath.Join(dir, name+".jsonl.gz"))
+		if err != nil {
+			return nil, err
+		}
+		c.Log = file
+		defer func() { err = errors.Join(err, closeLog()) }()
+	}
+	result, err = sim.Run(ctx, *c)
+	if err == nil && result.Rejections > 0 {
+		err = fmt.Errorf("the cluster refused %d decisions", result.Rejections)
+	}
+	return result, err
 }
 
 // createLog creates a compressed file and returns how to close it.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -302,7 +301,7 @@ func (e *SharedExperiment) Run(ctx context.Context, step func(done int, what str
 }
 
 func (e *SharedExperiment) run(ctx context.Context, of *systems.System, x *sharedWork, size int,
-	step func(done, total int)) (run *SharedRun, err error) {
+	step func(done, total int)) (*SharedRun, error) {
 	began := time.Now()
 	policy, err := of.Policy(&systems.Planning{Risk: e.spec.Epsilon,
 		Stopwatch: func() time.Duration { return time.Since(began) }})
@@ -316,21 +315,9 @@ func (e *SharedExperiment) run(ctx context.Context, of *systems.System, x *share
 	spec := e.spec.workloadSpec()
 	c := sim.Config{Nodes: spec.Machines(size), Jobs: x.Jobs, Policy: policy, Predictor: predictor, Cycle: e.spec.Cycle,
 		Span: x.Span, Until: untilSpans * x.Span, Seed: x.seed, Progress: step}
-	if e.spec.LogDir != "" {
-		name := fmt.Sprintf("%s-%d-%d-%d.jsonl.gz", of.Name, size, x.seed, x.assignment)
-		file, closeLog, err := createLog(filepath.Join(e.spec.LogDir, name))
-		if err != nil {
-			return nil, err
-		}
-		c.Log = file
-		defer func() { err = errors.Join(err, closeLog()) }()
-	}
-	result, err := sim.Run(ctx, c)
+	result, err := simulate(ctx, &c, e.spec.LogDir, fmt.Sprintf("%s-%d-%d-%d", of.Name, size, x.seed, x.assignment))
 	if err != nil {
 		return nil, err
-	}
-	if result.Rejections > 0 {
-		return nil, fmt.Errorf("the cluster refused %d decisions", result.Rejections)
 	}
 	m := &result.Metrics
 	return &SharedRun{Policy: of.Name, Seed: x.seed, Assignment: x.assignment, Nodes: size, SLO: m.SLO, BE: m.BE,

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/hedgesched/hedge/adapters/sim"
-
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 )
 
@@ -35,47 +33,36 @@ type Summary struct {
 func Summarise(policies []string, runs []Run) []Summary {
 	out := make([]Summary, 0, len(policies))
 	for _, name := range policies {
-		of := func(figure func(*sim.Metrics) float64) stats.Interval {
+		of := func(figure func(*Run) float64) stats.Interval {
 			var values []float64
 			for i := range runs {
 				if runs[i].Policy == name {
-					values = append(values, figure(&runs[i].Metrics))
+					values = append(values, figure(&runs[i]))
 				}
 			}
 			return stats.Of(values)
 		}
 		out = append(out, Summary{
 			Policy:            name,
-			MissRate:          of(func(m *sim.Metrics) float64 { return m.SLO.MissRate }),
-			SLOGoodput:        of(func(m *sim.Metrics) float64 { return m.Goodput.SLO }),
-			BEGoodput:         of(func(m *sim.Metrics) float64 { return m.Goodput.BE }),
-			WorkInSpan:        of(func(m *sim.Metrics) float64 { return m.WorkInWindow.SLO + m.WorkInWindow.BE }),
-			SLOWorkInSpan:     of(func(m *sim.Metrics) float64 { return m.WorkInWindow.SLO }),
-			BEWorkInSpan:      of(func(m *sim.Metrics) float64 { return m.WorkInWindow.BE }),
-			GivenUp:           of(func(m *sim.Metrics) float64 { return float64(m.SLO.Jobs - m.SLO.Completed) }),
-			BELatency:         of(func(m *sim.Metrics) float64 { return m.BELatency.Mean }),
-			JCT:               of(func(m *sim.Metrics) float64 { return m.JCT.Mean }),
-			Preemptions:       of(func(m *sim.Metrics) float64 { return float64(m.Preemptions) }),
-			LostHours:         of(func(m *sim.Metrics) float64 { return m.LostMachineHours }),
-			Utilisation:       of(func(m *sim.Metrics) float64 { return m.Utilisation }),
-			UtilisationInSpan: of(func(m *sim.Metrics) float64 { return m.UtilisationInWindow }),
-			CycleP99:          of(func(m *sim.Metrics) float64 { return m.CycleMS.P99 }),
-			RealisedUtility:   realisedOf(name, runs),
+			MissRate:          of(func(m *Run) float64 { return m.SLO.MissRate }),
+			SLOGoodput:        of(func(m *Run) float64 { return m.Goodput.SLO }),
+			BEGoodput:         of(func(m *Run) float64 { return m.Goodput.BE }),
+			WorkInSpan:        of(func(m *Run) float64 { return m.WorkInWindow.SLO + m.WorkInWindow.BE }),
+			SLOWorkInSpan:     of(func(m *Run) float64 { return m.WorkInWindow.SLO }),
+			BEWorkInSpan:      of(func(m *Run) float64 { return m.WorkInWindow.BE }),
+			GivenUp:           of(func(m *Run) float64 { return float64(m.SLO.Jobs - m.SLO.Completed) }),
+			BELatency:         of(func(m *Run) float64 { return m.BELatency.Mean }),
+			JCT:               of(func(m *Run) float64 { return m.JCT.Mean }),
+			Preemptions:       of(func(m *Run) float64 { return float64(m.Preemptions) }),
+			LostHours:         of(func(m *Run) float64 { return m.LostMachineHours }),
+			Utilisation:       of(func(m *Run) float64 { return m.Utilisation }),
+			UtilisationInSpan: of(func(m *Run) float64 { return m.UtilisationInWindow }),
+			CycleP99:          of(func(m *Run) float64 { return m.CycleMS.P99 }),
+			RealisedUtility:   of(func(m *Run) float64 { return m.RealisedUtility }),
 			GapMean:           gaps(name, runs),
 		})
 	}
 	return out
-}
-
-// realisedOf is the realised utility of a policy's runs.
-func realisedOf(policy string, runs []Run) stats.Interval {
-	var values []float64
-	for i := range runs {
-		if runs[i].Policy == policy {
-			values = append(values, runs[i].RealisedUtility)
-		}
-	}
-	return stats.Of(values)
 }
 
 // gaps is the mean gap of a policy's runs that have one.
