@@ -121,14 +121,14 @@ func (p *policy) begin(s *sched.Snapshot) (changed bool) {
 	p.profile.reset(s.Nodes, p.units.width, p.units.free(s), int64(s.Cycle))
 	for i := range s.Running {
 		r := &s.Running[i]
-		need, err := s.Nodes.Demand(r.Job.Demand)
-		if err != nil {
+		need, at := s.Nodes.Held(r)
+		if need == nil {
 			continue // it holds nothing this cluster has
 		}
 		end := p.estimate.left(r, s.Now, s.Cycle)
-		for _, nt := range r.Nodes {
-			if n, ok := s.Nodes.Index(nt.Node); ok {
-				p.profile.add(int(p.units.of[n]), end, never, p.units.on(need), nt.Tasks)
+		for k, n := range at {
+			if n >= 0 {
+				p.profile.add(int(p.units.of[n]), end, never, p.units.on(need), r.Nodes[k].Tasks)
 			}
 		}
 	}

@@ -83,10 +83,11 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 		if p.cfg.has(Observation) {
 			p.watch(k, r, s.Cycle)
 		}
-		for _, nt := range r.Nodes {
-			if at, ok := s.Nodes.Index(nt.Node); ok {
+		_, on := s.Nodes.Held(r)
+		for i, at := range on {
+			if at >= 0 {
 				m := &p.machines.of[at]
-				m.next = append(m.next, entry{of: k, count: nt.Tasks, version: k.versionOn(int32(at))})
+				m.next = append(m.next, entry{of: k, count: r.Nodes[i].Tasks, version: k.versionOn(at)})
 			}
 		}
 	}

@@ -114,12 +114,12 @@ func (p *peaks) collect(s *sched.Snapshot, h *history) {
 	for i := range s.Running {
 		r := &s.Running[i]
 		demand := usage.Level{CPU: r.Job.Demand[usage.CPU], Memory: r.Job.Demand[usage.Memory]}
-		for _, nt := range r.Nodes {
-			at, ok := s.Nodes.Index(nt.Node)
-			if !ok {
+		_, on := s.Nodes.Held(r)
+		for k, nt := range r.Nodes {
+			if on[k] < 0 {
 				continue
 			}
-			m := &p.machines[at]
+			m := &p.machines[on[k]]
 			m.demand = plus(m.demand, demand, float64(nt.Tasks))
 			fresh := nt.Tasks
 			if j := h.jobs[r.Job.ID]; j != nil {

@@ -44,9 +44,10 @@ func sooner(a, b held) int {
 // frees returns the resources that a running job holds on the nodes that are inside.
 func (e *Explainer) frees(r *sched.Running, inside []bool) sched.Resources {
 	tasks := 0
-	for _, nt := range r.Nodes {
-		if n, ok := e.snap.Nodes.Index(nt.Node); ok && inside[n] {
-			tasks += nt.Tasks
+	_, on := e.snap.Nodes.Held(r)
+	for i, n := range on {
+		if n >= 0 && inside[n] {
+			tasks += r.Nodes[i].Tasks
 		}
 	}
 	out := sched.Resources{}

@@ -83,18 +83,21 @@ func staged(list []systems.System) []systems.System {
 
 // explained says, for the help of a command, what each system does that suits a workload, under the paper it is from.
 func explained(list []systems.System, workload string) string {
-	var b strings.Builder
-	paper := ""
+	var papers []string
+	of := map[string]string{} // by paper, in the order of the list
 	for i := range list {
 		s := &list[i]
 		if !suits(s, workload) {
 			continue
 		}
-		if s.Paper != paper {
-			paper = s.Paper
-			fmt.Fprintf(&b, "  %s:\n", cmp.Or(paper, "of no paper"))
+		if _, known := of[s.Paper]; !known {
+			papers = append(papers, s.Paper)
 		}
-		fmt.Fprintf(&b, "    %-16s %s\n", s.Name, s.Summary)
+		of[s.Paper] += fmt.Sprintf("    %-16s %s\n", s.Name, s.Summary)
+	}
+	var b strings.Builder
+	for _, paper := range papers {
+		fmt.Fprintf(&b, "  %s:\n%s", cmp.Or(paper, "of no paper"), of[paper])
 	}
 	return b.String()
 }
