@@ -15,8 +15,8 @@ import (
 // A program that prints a run's document stands for hedge.
 func TestScale(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "hedge")
-	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho '{\"workload\":{\"tasks\":'${11}'},\"run\":{\"messages\":8}}'\n"),
-		0o700))
+	script := "#!/bin/sh\necho '{\"workload\":{\"tasks\":'${11}'},\"run\":{\"messages\":8}}'\n"
+	require.NoError(t, os.WriteFile(program, []byte(script), 0o700))
 	g := scaling{program: program, mix: "yahoo", policies: []string{"eagle", "pigeon"}, workers: 5, jobs: 3, doublings: 1}
 	found, err := g.measure(context.Background())
 	require.NoError(t, err)

@@ -79,8 +79,8 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 }
 
 func taskFlagNames() []string {
-	return slices.Concat(paperFlagNames(), gsFlagNames(), []string{"jobs", "max-tasks", "generate", "short-share", "cutoff",
-		"min-probes", "heartbeat", "rules", "jobs-out"})
+	return slices.Concat(paperFlagNames(), gsFlagNames(), []string{"jobs", "max-tasks", "generate", "short-share",
+		"cutoff", "min-probes", "heartbeat", "rules", "jobs-out"})
 }
 
 // commonFlagNames are those of simulate and compare that every workload has.
@@ -178,7 +178,8 @@ func jctOfSeconds(seconds []float64) jct {
 	if len(seconds) > 0 {
 		slices.Sort(seconds)
 		c.JCT.Mean = stats.Mean(seconds)
-		c.JCT.P50, c.JCT.P90, c.JCT.P99 = stats.Between(seconds, 0.5), stats.Between(seconds, 0.9), stats.Between(seconds, 0.99)
+		c.JCT.P50, c.JCT.P90 = stats.Between(seconds, 0.5), stats.Between(seconds, 0.9)
+		c.JCT.P99 = stats.Between(seconds, 0.99)
 	}
 	return c
 }
