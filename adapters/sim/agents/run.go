@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim/event"
+	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
@@ -39,6 +40,8 @@ type Config struct {
 	Repair time.Duration
 	// Seed is of the draws of the run itself; a system has its own.
 	Seed uint64
+	// Observer, if any, is told of everything that becomes of tasks; a [tasklog.Writer] is one.
+	Observer tasklog.Observer
 }
 
 // Result is what a run found. Times are since the workload's origin.
@@ -100,6 +103,7 @@ type world[M any] struct {
 	waits    []int32
 	children [][]int32
 	load     load
+	note     tasklog.Record // for the observer, used again
 	result   Result
 	err      error
 }
@@ -267,6 +271,11 @@ func (w *world[M]) submit(id int32) {
 	}
 	w.result.Jobs[id] = JobResult{Submit: w.core.Now(), Long: w.job.Long}
 	w.in.Kind, w.in.Job = agent.Submitted, &w.job
+	if w.Observer != nil {
+		w.note = tasklog.Record{Kind: tasklog.Submit, At: w.core.Now(), Job: id, Long: w.job.Long,
+			Durations: w.work.Tasks(j)}
+		w.Observer.Observe(&w.note)
+	}
 	at := w.system.Entry(&w.job)
 	w.step(at)
 	if !w.later(int(id)) {
