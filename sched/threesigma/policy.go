@@ -42,7 +42,7 @@ type Policy struct {
 	told       map[string]telling
 }
 
-// New returns a policy. Its error is a [*ConfigError].
+// New returns a policy. Its error is a [*sched.ConfigError].
 func New(cfg Config) (*Policy, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
