@@ -170,6 +170,6 @@ func (b *builder) prefer(j *sim.Job) {
 		racks[i] = rackName(r)
 	}
 	slices.Sort(racks)
-	j.Preferred = sched.NodesWith(sim.RackLabel, racks...)
-	j.Slowdown = b.spec.PreferSlowdown
+	j.Speeds = sched.SpeedsOf(sched.Speed{On: sched.NodesWith(sim.RackLabel, racks...), Factor: 1},
+		sched.Speed{Factor: 1 / b.spec.PreferSlowdown})
 }
