@@ -98,10 +98,11 @@ func (f *workloadFlags) finish() error {
 	if err := checkFormat(s.Trace, s.Format); err != nil {
 		return err
 	}
-	var err error
-	if s.Labels, err = nodeLabels(f.labels, s.Nodes); err != nil {
+	labels, err := nodeLabels(f.labels, s.Nodes)
+	if err != nil {
 		return fmt.Errorf("--node-labels: %w", err)
 	}
+	s.Labels = labels
 	return errors.Join(outputDirectory("--log", s.LogDir), outputDirectory("--capture", s.CaptureDir))
 }
 
