@@ -333,6 +333,7 @@ func (e *Experiment) run(
 	}
 	run = &Run{Metrics: result.Metrics}
 	run.Policy, run.RealisedUtility = of.Name, realised(t.work.Jobs, result.Jobs)
+	run.BestEffort = bestEffort(result.Jobs, s.Nodes, t.work.Span)
 	if s.Workload == string(workload.DAG) {
 		run.All = &All{Jobs: result.Metrics.SLO.Completed + result.Metrics.BE.Completed, JCT: result.Metrics.JCT}
 	}
