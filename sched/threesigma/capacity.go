@@ -32,6 +32,9 @@ func (m *model) fill() {
 	for _, h := range m.runs {
 		m.consume(h)
 	}
+	if r := m.policy.reserved; r != nil && r.choice != nil {
+		r.keep(m)
+	}
 	m.confine()
 	for i, c := range m.capacity {
 		m.capacity[i] = max(0, c)
