@@ -87,11 +87,8 @@ func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
 			add(c.free, size, 1)
 			continue
 		}
-		h := held{hash: hashOf(r.Job.ID, e.config.Seed), runtime: forecast(r.Prediction.Dist, r.Prediction.Point), size: size,
-			slow: 1}
-		if r.Slowed {
-			h.slow = r.Job.SlowdownOrOne()
-		}
+		h := held{hash: hashOf(r.Job.ID, e.config.Seed), runtime: forecast(r.Prediction.Dist, r.Prediction.Point), size: size}
+		h.slow = sched.Stretch(r.Speed)
 		h.ran = max(0, s.Now.Sub(r.Started).Seconds()) / h.slow
 		h.passed = h.runtime.CDF(h.ran)
 		c.running = append(c.running, h)
@@ -149,12 +146,9 @@ func (e *Estimator) pend(c *cycle, index int) {
 	w.seen = e.round
 	if d := c.decision[p.Job.ID]; d != nil && d.Kind == sched.Start {
 		add(c.free, size, -1)
-		slow := 1.0
-		if c.snap.Nodes.Slowed(p.Job, d.Nodes) {
-			slow = p.Job.SlowdownOrOne()
-		}
-		if !p.Job.Preferred.IsAny() {
-			e.slow.learn(slow > 1)
+		slow := sched.Stretch(c.snap.Nodes.Speed(p.Job, d.Nodes))
+		if p.Job.Speeds.Uneven() {
+			e.slow.learn(slow > stretchAt(p.Job, 0))
 		}
 		c.running = append(c.running, held{hash: w.hash, runtime: runtime, slow: slow, size: size})
 		e.started(w, c.now)
@@ -163,7 +157,7 @@ func (e *Estimator) pend(c *cycle, index int) {
 	}
 	w.cycles++
 	j := candidate{waiting: w, pending: p, index: index, traits: t, size: size,
-		slow: 1 + float64((p.Job.SlowdownOrOne()-1)*e.slow.of(p.Job))}
+		slow: e.slow.of(p.Job)}
 	for r, x := range size {
 		j.never = j.never || x > c.total[r]+enough
 	}
@@ -282,9 +276,9 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 		left++
 		runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
 		u := mix(j.hash ^ salt)
-		slow := 1.0
-		if !j.job.Preferred.IsAny() && uniform(mix(u)) < e.slow.share() {
-			slow = j.job.SlowdownOrOne()
+		slow := stretchAt(j.job, 0)
+		if j.job.Speeds.Uneven() && uniform(mix(u)) < e.slow.share() {
+			slow = stretchOff(j.job)
 		}
 		w.add(entry{key: j.traits.key(order), seq: int32(i), at: int32(i), size: j.size,
 			until: e.until(&j.traits, c.now), runtime: float64(slow * runtime.Quantile(uniform(u)))})

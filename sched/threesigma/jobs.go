@@ -17,7 +17,8 @@ type known struct {
 	cycle      uint64
 	// slot and window are those with which the rest was worked out.
 	slot, window time.Duration
-	runtimes     runtimes
+	levels       []sched.Speed
+	runtimes     runtimes // by level
 	// rest is what is left of the whole job after this stage, nil if nothing is. whole is the time from the stage's start
 	// to the end of the whole job: of runtimes and rest.
 	rest  *dist.Histogram
@@ -59,15 +60,15 @@ const (
 
 // planned is a start later than now.
 type planned struct {
-	start  time.Time // zero if there is none
-	slowed bool
+	start time.Time // zero if there is none
+	level int
 }
 
 // choice is an equivalence set the job may run on.
 type choice struct {
 	*sched.Site
-	slowed bool
-	usage  []float64
+	level int
+	usage []float64
 	// earliest is the first slot in which nodes are expected to have room for the gang. It is worked out only for
 	// stuck jobs and is 0 for all others.
 	earliest int
@@ -106,10 +107,11 @@ func (p *Policy) assess(k *known) error {
 	if err != nil {
 		return err
 	}
-	if k.runtimes, err = p.cfg.forecast(k.job, k.prediction); err != nil {
+	k.levels = k.job.Levels()
+	if k.runtimes, err = p.cfg.runtimes(k.job, k.prediction, k.levels); err != nil {
 		return err
 	}
-	if k.whole, err = k.runtimes.before(k.rest, k.job.Slowdown > 1); err != nil {
+	if k.whole, err = k.runtimes.before(k.rest); err != nil {
 		return fmt.Errorf("job %s: %w", k.job.ID, err)
 	}
 	if k.value, err = p.cfg.value(k.job, k.whole); err != nil {
@@ -131,25 +133,17 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, j.Required)
 		return
 	}
-	add := func(set sched.EquivalenceSet, slowed bool) {
-		if at := nodes.Site(set, demand); at.Holds >= j.Tasks {
-			k.choices = append(k.choices, choice{Site: at, slowed: slowed, usage: p.usage(k.runtimes.on(slowed))})
-		}
+	levels := k.levels
+	if p.cfg.Without&SoftPreferences != 0 {
+		levels = levels[:1]
 	}
-	widest := j.Required
-	if j.Preferred.IsAny() || j.Slowdown <= 1 {
-		add(widest, false)
-	} else {
-		preferred := j.Required.And(j.Preferred)
-		add(preferred, false)
-		if p.cfg.Without&SoftPreferences == 0 {
-			add(widest, true)
-		} else {
-			widest = preferred
+	for l := range levels {
+		if at := nodes.Site(levels[l].On, demand); at.Holds >= j.Tasks {
+			k.choices = append(k.choices, choice{Site: at, level: l, usage: p.usage(k.runtimes[l])})
 		}
 	}
 	if len(k.choices) == 0 {
-		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, widest)
+		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, levels[len(levels)-1].On)
 	}
 }
 

@@ -94,7 +94,7 @@ const (
 	// Without it they are kept. Their amounts are then [Negligible], as a [solver.Problem] allows no 0. The plans
 	// are the same unless the solver stops early, but solving takes longer.
 	Pruning
-	// SoftPreferences also considers nodes outside a job's preferred set, where it runs slower.
+	// SoftPreferences also considers nodes on which a job runs slower than on others.
 	SoftPreferences
 
 	mechanisms = SoftPreferences<<1 - 1
