@@ -13,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
@@ -167,6 +168,9 @@ func agents() []System {
 	list = append(list,
 		System{Name: "pigeon", Summary: "spreads tasks over the masters of groups of nodes; some nodes take only short tasks",
 			Paper: pigeonPaper, Agents: pigeon.Config{}},
+		System{Name: "siding", Paper: ours, Agents: siding.Config{Bound: 1},
+			Summary: "pauses long tasks for short ones that find no idle node; long tasks wait centrally, bound late"},
+		System{Name: "siding-nopause", Paper: ours, Agents: siding.Config{Reserved: 2}, Summary: "siding without pauses"},
 		System{Name: "kairos", Summary: "runs the task with the least attained service first, by preemption; no estimates",
 			Paper: kairosPaper, Agents: kairos.Variance},
 		System{Name: "kairos-random", Summary: "kairos that chooses at random among the nodes with the fewest tasks",

@@ -12,6 +12,7 @@ import (
 type node struct {
 	running    []run
 	used       int32
+	paused     int32  // pauses that no task has paid for
 	life, told uint32 // the number of its crashes, and of those that others have been told of
 }
 
@@ -66,7 +67,10 @@ func (w *world[M]) physics(at agent.Addr, a *agent.Action[M]) {
 		w.fail("worker %d cannot pause, resume or kill task %d of job %d", at, a.Task.Index, a.Task.Job)
 	case a.Do == agent.Pause:
 		w.stop(n, &n.running[i], paused)
+		n.paused++
+		w.result.Pauses++
 	case a.Do == agent.Resume:
+		n.running[i].left += w.ResumeCost
 		w.start(at, a.Task.Job, &n.running[i])
 	case a.Do == agent.Kill:
 		if was == running {
@@ -94,6 +98,10 @@ func (w *world[M]) start(at agent.Addr, job int32, r *run) {
 		return
 	}
 	n.used++
+	if n.paused > 0 {
+		n.paused--
+		r.left += w.PauseCost
+	}
 	w.load.change(w.core.Now(), 1)
 	r.since = w.core.Now()
 	w.tasks[r.task].state = running
@@ -161,7 +169,7 @@ func (w *world[M]) crash() {
 			}
 			w.tasks[r.task].state = waiting
 		}
-		n.running = n.running[:0]
+		n.running, n.paused = n.running[:0], 0
 		w.core.After(w.Repair, restarted, happening[M]{to: agent.Addr(at)})
 	}
 	w.crashLater()

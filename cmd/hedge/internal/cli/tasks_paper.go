@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/slearn"
 )
 
@@ -27,6 +29,8 @@ type paperFlags struct {
 	cores   int
 	delay   time.Duration
 	crashes float64
+	// pause and resume are what a slot loses by them.
+	pause, resume time.Duration
 	pigeon  pigeon.Config
 	kairos  kairos.Config
 	bigC    bigc.Config
@@ -37,6 +41,8 @@ type paperFlags struct {
 func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&p.cores, "cores", 1, "tasks that a node runs at once (--workload tasks, --rules paper)")
 	fs.DurationVar(&p.delay, "delay", 500*time.Microsecond, "what a message takes (--workload tasks, --rules paper)")
+	fs.DurationVar(&p.pause, "pause-cost", 0, "what a pause takes from its node (--workload tasks, --rules paper)")
+	fs.DurationVar(&p.resume, "resume-cost", 0, "what going on takes from it (--workload tasks, --rules paper)")
 	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group of pigeon's (--workload tasks)")
 	fs.IntVar(&p.pigeon.Reserved, "reserved", 2, "nodes of such a group that take short tasks only (--workload tasks)")
 	fs.IntVar(&p.pigeon.Weight, "weight", 100_000, "short tasks before a long one that waits: pigeon (--workload tasks)")
@@ -52,14 +58,14 @@ func (p *paperFlags) add(fs *pflag.FlagSet) {
 }
 
 func paperFlagNames() []string {
-	return []string{"cores", "delay", "fail", "group-size", "reserved", "weight", "quantum", "queue", "interval", "guard",
+	return []string{"cores", "delay", "fail", "pause-cost", "resume-cost", "group-size", "reserved", "weight", "quantum", "queue", "interval", "guard",
 		"guard-quanta", "guard-waits", "short-nodes"}
 }
 
 // knows tells whether a system can be simulated by its paper's rules.
 func (p *paperFlags) knows(agents any) bool {
 	switch agents.(type) {
-	case eagle.Switches, pigeon.Config, bigc.Config, kairos.Choice, kairos.Config, slearn.Scheme:
+	case eagle.Switches, pigeon.Config, siding.Config, bigc.Config, kairos.Choice, kairos.Config, slearn.Scheme:
 		return true
 	}
 	return false
@@ -116,6 +122,12 @@ func (t *taskFlags) runOther(work *agents.Workload) (*agents.Result, error) {
 		c := p.pigeon
 		c.Workers, c.Slots, c.Seed = nodes, p.cores, seed
 		return runAgents(t, work, c, pigeon.New)
+	case siding.Config:
+		of.Workers, of.Slots, of.Seed, of.Group = nodes, p.cores, seed, p.pigeon.Group
+		if v := os.Getenv("SX"); v != "" {
+			fmt.Sscan(v, &of.Bound, &of.Reserved, &of.Weight, &of.Lean, &of.Exp)
+		}
+		return runAgents(t, work, of, siding.New)
 	case bigc.Config:
 		c := p.bigC
 		c.Workers, c.Slots = nodes, p.cores
@@ -143,7 +155,7 @@ func runAgents[C, M any, S agent.System[M]](t *taskFlags, work *agents.Workload,
 	}
 	found, err := agents.Run[M](work, system, agents.Config{Slots: t.paper.cores, Delay: t.paper.delay,
 		Cutoff: time.Duration(math.Round(c.Cutoff * 1e9)), Low: c.Low, High: c.High,
-		Crashes: t.paper.crashes, Repair: t.paper.delay + repair, Seed: uint64(c.Seed)})
+		PauseCost: t.paper.pause, ResumeCost: t.paper.resume, Crashes: t.paper.crashes, Repair: t.paper.delay + repair, Seed: uint64(c.Seed)})
 	if errors.Is(err, agents.ErrSystem) {
 		return nil, failed(err)
 	}
