@@ -1,7 +1,6 @@
 package siding
 
 import (
-	"math"
 	"time"
 
 	"github.com/hedgesched/hedge/sched/agent"
@@ -10,11 +9,11 @@ import (
 // master is the state of a group's master.
 type master struct {
 	*Config
-	first  int // worker of the group; the first Reserved are the reserved ones
-	held1  int
-	nodes  []node
-	shares agent.Slab[share]
-	queues [2]agent.Queue[agent.Batch] // short, long: what has come and found no slot
+	// first is the first worker of the group; the reserved ones are in front of the others.
+	first, reserved int
+	nodes           []node
+	shares          agent.Slab[share]
+	queues          [2]agent.Queue[agent.Batch] // short, long: what has come and found no slot
 	// idle are workers of free slots, once for each: those for both classes, and the reserved ones.
 	idle [2][]agent.Addr
 	// now is the room, told what the yard was told last.
@@ -42,16 +41,16 @@ type run struct {
 
 // share is tasks of a job that have come together: how many, and how many have not ended.
 type share struct {
-	owner          agent.Addr
-	job, of        int32 // of is the job's number at its owner
-	count, left    int32
-	estimate, free time.Duration
+	owner       agent.Addr
+	job, of     int32 // of is the job's number at its owner
+	count, left int32
+	estimate    time.Duration
 }
 
 func newMaster(c *Config, group int) master {
 	m := master{Config: c, first: group * c.Group}
 	n := min(c.Group, c.Workers-m.first)
-	m.held1 = min(c.Reserved, n-1)
+	m.reserved = min(c.Reserved, n-1)
 	m.nodes = make([]node, n)
 	for i := range n {
 		for range c.Slots {
@@ -73,7 +72,7 @@ func (m *master) held() int {
 // rest notes an idle slot.
 func (m *master) rest(i int) {
 	worker := agent.Addr(m.first + i)
-	if i < m.held1 {
+	if i < m.reserved {
 		m.idle[1] = append(m.idle[1], worker)
 		m.now.Reserved++
 	} else {
@@ -100,7 +99,8 @@ func (m *master) step(now time.Duration, in *agent.Input[Message], out *agent.Ou
 // tell tells the yard of the room, if that cannot know it from what it has sent.
 func (m *master) tell(out *agent.Output[Message]) {
 	known := m.told.after(m.now.Long-m.told.Long, m.now.Short-m.told.Short)
-	if known.Free == m.now.Free && known.Reserved == m.now.Reserved && (known.Pausable > 0) == (m.now.Pausable > 0) {
+	pausable := m.Bound == 0 || (known.Pausable > 0) == (m.now.Pausable > 0)
+	if known.Free == m.now.Free && known.Reserved == m.now.Reserved && pausable {
 		return
 	}
 	m.told = m.now
@@ -118,15 +118,15 @@ func (m *master) take(now time.Duration, in *Message, out *agent.Output[Message]
 	} else if in.Kind == Grant {
 		m.now.Short += in.Count
 	}
-	m.place(now, &b, in.Kind == Grant, out)
+	stays := in.Kind == Grant || m.Local
+	m.place(now, &b, stays, out)
 	if b.Count == 0 {
 		return
 	}
-	if in.Kind == Grant {
+	if stays {
 		m.wait(b)
 		return
 	}
-	own = m.shares.At(ref)
 	own.count, own.left = own.count-b.Count, own.left-b.Count
 	out.Send(m.atYard(), &Message{Kind: Overflow, Job: b.Job, Task: b.Task, Step: b.Step, Count: b.Count,
 		Owner: own.owner, Estimate: own.estimate})
@@ -139,11 +139,11 @@ func (m *master) take(now time.Duration, in *Message, out *agent.Output[Message]
 func (m *master) place(now time.Duration, b *agent.Batch, pausing bool, out *agent.Output[Message]) {
 	for b.Count > 0 && len(m.idle[0]) > 0 {
 		m.now.Free--
-		m.launch(now, m.pop(0), b, agent.Task{Job: -1}, out)
+		m.launch(now, m.pop(0), b, none(), out)
 	}
 	for b.Count > 0 && !b.Long && len(m.idle[1]) > 0 {
 		m.now.Reserved--
-		m.launch(now, m.pop(1), b, agent.Task{Job: -1}, out)
+		m.launch(now, m.pop(1), b, none(), out)
 	}
 	for b.Count > 0 && !b.Long && pausing && m.now.Pausable > 0 {
 		i, k := m.victim(now)
@@ -172,6 +172,9 @@ func (m *master) wait(b agent.Batch) {
 	}
 }
 
+// none is the victim where there is none.
+func none() agent.Task { return agent.Task{Job: -1} }
+
 // launch has a worker run the next task of a batch.
 func (m *master) launch(now time.Duration, i int, b *agent.Batch, victim agent.Task, out *agent.Output[Message]) {
 	n := &m.nodes[i]
@@ -191,46 +194,25 @@ func (m *master) open(r *run) int32 {
 	return 0
 }
 
-// victim is the long task to be paused. There is one.
+// victim is the long task to be paused, of which there is one: the one that is predicted to have the most time left.
 func (m *master) victim(now time.Duration) (node, at int) {
-	best := math.Inf(-1)
+	most := time.Duration(-1)
 	for i := range m.nodes {
 		for k := range m.nodes[i].runs {
 			r := &m.nodes[i].runs[k]
-			if m.open(r) == 0 {
-				continue
-			}
-			if key := m.key(r, now); key > best {
-				best, node, at = key, i, k
+			if left := r.left(now); left > most && m.open(r) > 0 {
+				most, node, at = left, i, k
 			}
 		}
 	}
 	return node, at
 }
 
-func (m *master) key(r *run, now time.Duration) float64 {
-	attained := (r.attained + now - r.since).Seconds()
-	switch m.Exp {
-	case 1:
-		return -attained
-	case 2:
-		return r.estimate.Seconds() - attained
-	case 3:
-		return attained - r.estimate.Seconds()
-	case 4:
-		return -r.kept.Seconds()
-	case 5:
-		return -r.kept.Seconds() / r.estimate.Seconds()
-	case 6:
-		return r.estimate.Seconds()
-	case 7:
-		return -r.estimate.Seconds()
-	case 8:
-		return float64(r.task.Job)
-	case 9:
-		return -float64(r.task.Job)
-	}
-	return attained
+// left is how long a running task is predicted to take yet. One that has outlived its estimate takes as long again as it
+// has outlived it: runtimes are heavy-tailed.
+func (r *run) left(now time.Duration) time.Duration {
+	left := r.estimate - r.attained - (now - r.since)
+	return max(left, -left)
 }
 
 // finished takes a task away. A paused one had no slot any more.
@@ -260,26 +242,26 @@ func (m *master) finished(now time.Duration, i int, f *Message, out *agent.Outpu
 // freed uses a slot that has become idle: for a short task that waits here, else for one that is paused there, else for
 // a long one that waits here.
 func (m *master) freed(now time.Duration, i int, out *agent.Output[Message]) {
-	none := agent.Task{Job: -1}
 	if m.queues[0].Len() > 0 {
-		m.next(now, i, 0, none, out)
+		m.next(now, i, &m.queues[0], out)
 		return
 	}
 	if m.resume(now, i, out) {
 		return
 	}
-	if i >= m.held1 && m.queues[1].Len() > 0 {
-		m.next(now, i, 1, none, out)
+	if i >= m.reserved && m.queues[1].Len() > 0 {
+		m.next(now, i, &m.queues[1], out)
 		return
 	}
 	m.rest(i)
 }
 
-func (m *master) next(now time.Duration, i, queue int, victim agent.Task, out *agent.Output[Message]) {
-	b := m.queues[queue].Front()
-	m.launch(now, i, b, victim, out)
+// next has a worker run the next task of a queue.
+func (m *master) next(now time.Duration, i int, q *agent.Queue[agent.Batch], out *agent.Output[Message]) {
+	b := q.Front()
+	m.launch(now, i, b, none(), out)
 	if b.Count == 0 {
-		m.queues[queue].Pop()
+		q.Pop()
 	}
 }
 
@@ -317,13 +299,13 @@ func (m *master) lost(now time.Duration, i int, out *agent.Output[Message]) {
 			m.rest(i)
 		}
 	}
-	for q := range m.queues {
-		for m.queues[q].Len() > 0 {
-			b := m.queues[q].Front()
-			if m.place(now, b, true, out); b.Count > 0 {
+	for k := range m.queues {
+		q := &m.queues[k]
+		for q.Len() > 0 {
+			if m.place(now, q.Front(), true, out); q.Front().Count > 0 {
 				break
 			}
-			m.queues[q].Pop()
+			q.Pop()
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 // waiting is tasks that wait in the yard.
 type waiting struct {
 	agent.Batch
-	key      float64 // the least goes first
+	key      time.Duration // the least goes first
 	owner    agent.Addr
 	estimate time.Duration
 }

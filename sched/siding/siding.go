@@ -3,12 +3,13 @@
 //
 // Workers are divided into groups, each with a master that knows its workers (Pigeon). Distributors spread short jobs
 // over the masters, without probing. Masters tell a yard, in a few numbers, how much room their groups have (Eagle's
-// succinct shared state). Short tasks that find no idle slot in their group go by way of the yard to a group that has
-// one, or else to one that pauses long tasks for them (Kairos). Long tasks wait in the yard, and are bound late, to the
-// first slot that no short task wants. A paused task stays on its worker and goes on as soon as the slot is idle. How
-// long a task may be kept waiting so is bounded by its estimate (Eagle's bypass bound).
+// succinct shared state). Short tasks that find no idle slot in their group wait in the yard for one anywhere. When one
+// has waited for a part of its estimate, a group pauses a long task for it (Kairos): the one that is predicted to have
+// the most time left. Long tasks wait in the yard, jobs with less work first, and are bound late, to the first slot that
+// no short task wants. A paused task stays on its worker and goes on as soon as the slot is idle. For how long a task may
+// be kept waiting so is bounded by its estimate (Eagle's bypass bound).
 //
-// It makes no estimates, and moves no task that has begun to another worker.
+// It makes no estimates of jobs, and never moves a task that has begun to another worker.
 package siding
 
 import (
@@ -34,6 +35,11 @@ type Config struct {
 	// Bound is how long a long task may be kept waiting for short ones, by their estimates and in units of its own
 	// estimate: 0, which is no pauses at all, to 1,000. The short task that reaches the bound may go beyond it.
 	Bound float64
+	// Patience is how long a short task waits for an idle slot before it pauses a long one, in units of its estimate:
+	// from 0 to 1,000. Short tasks that wait in the yard go in order of when they arrived plus this time.
+	Patience float64
+	// Local has short tasks stay in their group, whatever room others have. They pause long tasks at once.
+	Local bool
 	// Weight is how many short tasks the yard hands out before a long one that waits too, at least 1; 0 means 100,000.
 	Weight int
 	// Lean has jobs with less work go first in the yard. A job waits as if it had come later by Lean times its work, by
@@ -43,8 +49,6 @@ type Config struct {
 	Distributors int
 	// Seed is of the random draws.
 	Seed uint64
-
-	Exp int
 }
 
 const (
@@ -107,6 +111,8 @@ func (c *Config) check() error {
 		return wrong("the number of reserved workers", c.Reserved, fmt.Sprintf("0 to below %d, the size of a group", c.Group))
 	case !(c.Bound >= 0 && c.Bound <= maxFactor):
 		return wrong("the bound of pauses", c.Bound, "0 to 1000")
+	case !(c.Patience >= 0 && c.Patience <= maxFactor):
+		return wrong("the patience", c.Patience, "0 to 1000")
 	case c.Weight < 1:
 		return wrong("the weight", c.Weight, "at least 1")
 	case !(c.Lean >= 0 && c.Lean <= maxFactor):

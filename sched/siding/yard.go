@@ -1,6 +1,7 @@
 package siding
 
 import (
+	"math"
 	"time"
 
 	"github.com/hedgesched/hedge/sched/agent"
@@ -12,10 +13,23 @@ type yard struct {
 	jobs   agent.Slab[job] // the long ones
 	queues [2]order        // short, long
 	groups []group
-	// most are the groups by idle slots for long tasks, by those for short ones, and by tasks that may be paused.
-	most   [3]ranking
-	shorts int // handed out since a long task that waits
+	// most are the groups by the room that they have.
+	most [rooms]ranking
+	// shorts counts short tasks that were handed out since a long one that waits.
+	shorts int
+	// awake is when it wakes for a short task that waited long enough, if it is armed.
+	awake time.Duration
+	armed bool
 }
+
+// The kinds of room by which groups are ranked: idle slots for tasks of a class, and long tasks that may be paused.
+const (
+	freeLong = iota
+	freeShort
+	pausable
+
+	rooms
+)
 
 // job is a long job: how many of its tasks have not ended.
 type job struct{ id, left int32 }
@@ -46,19 +60,21 @@ func (y *yard) step(now time.Duration, in *agent.Input[Message], out *agent.Outp
 	case agent.Submitted:
 		ref, own := y.jobs.Add()
 		*own = job{in.Job.ID, in.Job.Tasks}
-		y.wait(now, waiting{Batch: agent.Batch{Job: in.Job.ID, Of: in.Job.Of, Ref: ref, Step: 1, Count: in.Job.Tasks, Long: true},
-			owner: y.atYard(), estimate: in.Job.Estimate})
+		b := agent.Batch{Job: in.Job.ID, Ref: ref, Step: 1, Count: in.Job.Tasks, Long: true}
+		y.wait(now, waiting{Batch: b, owner: y.atYard(), estimate: in.Job.Estimate})
 	case agent.Received:
 		y.told(now, in.From, &in.Msg, out)
+	case agent.Fired:
+		y.armed = y.armed && now < y.awake
 	}
-	y.dispatch(out)
+	y.dispatch(now, out)
 }
 
 func (y *yard) told(now time.Duration, from agent.Addr, m *Message, out *agent.Output[Message]) {
 	switch m.Kind {
 	case Overflow:
-		y.wait(now, waiting{Batch: agent.Batch{Job: m.Job, Of: m.Job, Task: m.Task, Step: m.Step, Count: m.Count},
-			owner: m.Owner, estimate: m.Estimate})
+		b := agent.Batch{Job: m.Job, Task: m.Task, Step: m.Step, Count: m.Count}
+		y.wait(now, waiting{Batch: b, owner: m.Owner, estimate: m.Estimate})
 	case Over:
 		j := y.jobs.At(m.Ref)
 		if j.left -= m.Count; j.left == 0 {
@@ -78,49 +94,70 @@ func (y *yard) told(now time.Duration, from agent.Addr, m *Message, out *agent.O
 func (y *yard) rank(i int) {
 	g := &y.groups[i]
 	r := g.room.after(g.long-g.room.Long, g.short-g.room.Short)
-	y.most[0].set(i, r.Free)
-	y.most[1].set(i, r.Free+r.Reserved)
-	y.most[2].set(i, r.Pausable)
+	y.most[freeLong].set(i, r.Free)
+	y.most[freeShort].set(i, r.Free+r.Reserved)
+	y.most[pausable].set(i, r.Pausable)
 }
 
+// wait has tasks wait in order: short ones by when they may pause long ones, long ones by when their job would have come
+// if it had come later by its work.
 func (y *yard) wait(now time.Duration, w waiting) {
-	work := float64(w.estimate.Seconds() * float64(w.Count))
-	w.key = now.Seconds() + float64(y.Lean*work)/float64(y.Workers*y.Slots)
-	if w.Long {
-		y.queues[1].push(w)
-	} else {
+	if !w.Long {
+		w.key = now + seconds(y.Patience*w.estimate.Seconds())
 		y.queues[0].push(w)
+		return
 	}
+	work := float64(w.estimate.Seconds() * float64(w.Count))
+	w.key = now + seconds(y.Lean*work/(float64(y.Workers)*float64(y.Slots)))
+	y.queues[1].push(w)
 }
+
+// seconds is a time of so many of them, at most some 146 years.
+func seconds(s float64) time.Duration { return time.Duration(min(s*1e9, math.MaxInt64/2)) }
 
 // dispatch hands out what there is room for: short tasks to idle slots, else to where long ones may be paused; long
 // ones to the idle slots that are left.
-func (y *yard) dispatch(out *agent.Output[Message]) {
-	for len(y.queues[0]) > 0 {
-		i, room := y.most[1].top()
-		if room > 0 && len(y.queues[1]) > 0 && y.shorts >= y.Weight {
-			if at, free := y.most[0].top(); free > 0 {
-				y.shorts = 0
-				y.hand(at, 1, &y.queues[1], out)
-				continue
-			}
+func (y *yard) dispatch(now time.Duration, out *agent.Output[Message]) {
+	short, long := &y.queues[0], &y.queues[1]
+	for len(*short) > 0 {
+		if i, room := y.most[freeLong].top(); room > 0 && len(*long) > 0 && y.shorts >= y.Weight {
+			y.shorts = 0
+			y.hand(i, 1, long, out)
+			continue
 		}
-		if room <= 0 {
-			i, room = y.most[2].top()
+		i, room := y.most[freeShort].top()
+		if room == 0 && y.due(now, out) {
+			i, room = y.most[pausable].top()
 		}
-		if room <= 0 {
+		if room == 0 {
 			break
 		}
-		y.shorts += int(y.hand(i, room, &y.queues[0], out))
+		n := y.hand(i, room, short, out)
+		if len(*long) > 0 {
+			y.shorts += int(n)
+		}
 	}
-	for len(y.queues[1]) > 0 {
-		i, room := y.most[0].top()
-		if room <= 0 {
+	for len(*long) > 0 {
+		i, room := y.most[freeLong].top()
+		if room == 0 {
 			return
 		}
 		y.shorts = 0
-		y.hand(i, room, &y.queues[1], out)
+		y.hand(i, room, long, out)
 	}
+}
+
+// due tells whether the first short task has waited long enough to pause a long one; the yard wakes when it has.
+func (y *yard) due(now time.Duration, out *agent.Output[Message]) bool {
+	if y.Bound == 0 {
+		return false
+	}
+	at := y.queues[0][0].key
+	if at > now && (!y.armed || at < y.awake) {
+		y.armed, y.awake = true, at
+		out.Wake(at-now, 0)
+	}
+	return at <= now
 }
 
 // hand hands a master a part of what is first in a queue, and tells how many tasks.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -29,11 +28,11 @@ type paperFlags struct {
 	cores   int
 	delay   time.Duration
 	crashes float64
-	// pause and resume are what a slot loses by them.
+	// pause and resume are what a slot loses when a task is paused and when it goes on.
 	pause, resume time.Duration
-	pigeon  pigeon.Config
-	kairos  kairos.Config
-	bigC    bigc.Config
+	pigeon        pigeon.Config
+	kairos        kairos.Config
+	bigC          bigc.Config
 	// agents is what the registry has of the system.
 	agents any
 }
@@ -41,11 +40,14 @@ type paperFlags struct {
 func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&p.cores, "cores", 1, "tasks that a node runs at once (--workload tasks, --rules paper)")
 	fs.DurationVar(&p.delay, "delay", 500*time.Microsecond, "what a message takes (--workload tasks, --rules paper)")
-	fs.DurationVar(&p.pause, "pause-cost", 0, "what a pause takes from its node (--workload tasks, --rules paper)")
-	fs.DurationVar(&p.resume, "resume-cost", 0, "what going on takes from it (--workload tasks, --rules paper)")
-	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group of pigeon's (--workload tasks)")
-	fs.IntVar(&p.pigeon.Reserved, "reserved", 2, "nodes of such a group that take short tasks only (--workload tasks)")
-	fs.IntVar(&p.pigeon.Weight, "weight", 100_000, "short tasks before a long one that waits: pigeon (--workload tasks)")
+	fs.DurationVar(&p.pause, "pause-cost", 0, "time that a core loses when a task is paused (--workload tasks, --rules paper)")
+	fs.DurationVar(&p.resume, "resume-cost", 0,
+		"time that a core loses when a paused task goes on (--workload tasks, --rules paper)")
+	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group: pigeon, siding (--workload tasks)")
+	fs.IntVar(&p.pigeon.Reserved, "reserved", 2,
+		"nodes of such a group that take short tasks only: pigeon, siding-nopause (--workload tasks)")
+	fs.IntVar(&p.pigeon.Weight, "weight", 100_000,
+		"short tasks before a long one that waits: pigeon, siding (--workload tasks)")
 	k := &p.kairos
 	fs.DurationVar(&k.Quantum, "quantum", 50*time.Second, "kairos's time slice (--workload tasks)")
 	fs.IntVar(&k.Queue, "queue", 4, "tasks that a node of kairos's holds beside those that run (--workload tasks)")
@@ -88,6 +90,10 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--cutoff: found %v, expected 0 to 1000000000 seconds", seconds)
 	case t.heartbeat <= 0:
 		return fmt.Errorf("--heartbeat: found %v, expected more than 0", t.heartbeat)
+	case p.pause < 0:
+		return fmt.Errorf("--pause-cost: found %v, expected 0 or more", p.pause)
+	case p.resume < 0:
+		return fmt.Errorf("--resume-cost: found %v, expected 0 or more", p.resume)
 	case p.pigeon.Group < 1:
 		return fmt.Errorf("--group-size: found %d, expected 1 or more", p.pigeon.Group)
 	case p.pigeon.Weight < 1:
@@ -123,9 +129,9 @@ func (t *taskFlags) runOther(work *agents.Workload) (*agents.Result, error) {
 		c.Workers, c.Slots, c.Seed = nodes, p.cores, seed
 		return runAgents(t, work, c, pigeon.New)
 	case siding.Config:
-		of.Workers, of.Slots, of.Seed, of.Group = nodes, p.cores, seed, p.pigeon.Group
-		if v := os.Getenv("SX"); v != "" {
-			fmt.Sscan(v, &of.Bound, &of.Reserved, &of.Weight, &of.Lean, &of.Exp)
+		of.Workers, of.Slots, of.Seed, of.Group, of.Weight = nodes, p.cores, seed, p.pigeon.Group, p.pigeon.Weight
+		if of.Reserved > 0 {
+			of.Reserved = p.pigeon.Reserved
 		}
 		return runAgents(t, work, of, siding.New)
 	case bigc.Config:
