@@ -9,7 +9,7 @@ import (
 // waiting is tasks that wait in the yard.
 type waiting struct {
 	agent.Batch
-	key      time.Duration // the least goes first
+	key, due time.Duration // the least key goes first; a short task may pause a long one from due on
 	owner    agent.Addr
 	estimate time.Duration
 }

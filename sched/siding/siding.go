@@ -36,8 +36,11 @@ type Config struct {
 	// estimate: 0, which is no pauses at all, to 1,000. The short task that reaches the bound may go beyond it.
 	Bound float64
 	// Patience is how long a short task waits for an idle slot before it pauses a long one, in units of its estimate:
-	// from 0 to 1,000. Short tasks that wait in the yard go in order of when they arrived plus this time.
+	// from 0 to 1,000.
 	Patience float64
+	// Bypass has short tasks with smaller estimates go first in the yard. A task waits as if it had come later by Bypass
+	// times its estimate: 0, which is in order of arrival, to 1,000.
+	Bypass float64
 	// Local has short tasks stay in their group, whatever room others have. They pause long tasks at once.
 	Local bool
 	// Weight is how many short tasks the yard hands out before a long one that waits too, at least 1; 0 means 100,000.
@@ -113,6 +116,8 @@ func (c *Config) check() error {
 		return wrong("the bound of pauses", c.Bound, "0 to 1000")
 	case !(c.Patience >= 0 && c.Patience <= maxFactor):
 		return wrong("the patience", c.Patience, "0 to 1000")
+	case !(c.Bypass >= 0 && c.Bypass <= maxFactor):
+		return wrong("the bypass", c.Bypass, "0 to 1000")
 	case c.Weight < 1:
 		return wrong("the weight", c.Weight, "at least 1")
 	case !(c.Lean >= 0 && c.Lean <= maxFactor):

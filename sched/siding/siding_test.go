@@ -15,7 +15,7 @@ import (
 
 func TestConforms(t *testing.T) {
 	for name, c := range map[string]siding.Config{
-		"Usual":    {Workers: 30, Group: 8, Bound: 1, Patience: 0.2, Lean: 1, Distributors: 3},
+		"Usual":    {Workers: 30, Group: 8, Bound: 1, Patience: 0.2, Bypass: 5, Lean: 1, Distributors: 3},
 		"Slots":    {Workers: 10, Slots: 3, Group: 4, Reserved: 1, Bound: 0.5, Weight: 3, Lean: 1, Distributors: 2},
 		"NoPause":  {Workers: 12, Group: 5, Reserved: 2, Distributors: 1},
 		"OneGroup": {Workers: 5, Group: 5, Bound: 1000, Distributors: 1},
@@ -41,6 +41,7 @@ func TestBadParametersAreRefused(t *testing.T) {
 		"reserved":     {Workers: 10, Group: 5, Reserved: 5},
 		"bound":        {Workers: 1, Bound: -1},
 		"patience":     {Workers: 1, Patience: 1001},
+		"bypass":       {Workers: 1, Bypass: -5},
 		"lean":         {Workers: 1, Lean: -0.1},
 		"weight":       {Workers: 1, Weight: -1},
 		"distributors": {Workers: 1, Distributors: -1},

@@ -17,7 +17,7 @@ type variant struct {
 }
 
 func variants() []variant {
-	full := Config{Bound: 0.1, Patience: 0.2, Lean: 1}
+	full := Config{Bound: 0.1, Patience: 0.5, Bypass: 5, Lean: 1}
 	without := func(change func(*Config)) Config {
 		c := full
 		change(&c)
@@ -28,15 +28,15 @@ func variants() []variant {
 		{"siding-nopause", without(func(c *Config) { c.Bound, c.Reserved = 0, 2 })},
 		{"siding-nobound", without(func(c *Config) { c.Bound = maxFactor })},
 		{"siding-nopatience", without(func(c *Config) { c.Patience = 0 })},
-		{"siding-nolean", without(func(c *Config) { c.Lean = 0 })},
+		{"siding-fifo", without(func(c *Config) { c.Bypass, c.Lean = 0, 0 })},
 		{"siding-noyard", without(func(c *Config) { c.Local = true })},
 	}
 }
 
 // Named returns the mechanisms of a variant, to which the numbers of workers and such are to be added. It is siding; or
 // siding-nopause, which pauses no task and has two reserved workers in a group in place of that; or siding without its
-// bound of pauses, patience, preference for jobs with less work, and yard for short tasks: siding-nobound,
-// siding-nopatience, siding-nolean, siding-noyard. An unknown name is an [ErrVariant].
+// bound of pauses, patience, orders by estimates, and yard for short tasks: siding-nobound, siding-nopatience,
+// siding-fifo, siding-noyard. An unknown name is an [ErrVariant].
 func Named(name string) (Config, error) {
 	for _, v := range variants() {
 		if v.name == name {

@@ -99,11 +99,11 @@ func (y *yard) rank(i int) {
 	y.most[pausable].set(i, r.Pausable)
 }
 
-// wait has tasks wait in order: short ones by when they may pause long ones, long ones by when their job would have come
-// if it had come later by its work.
+// wait has tasks wait in order of arrival, as if they had come later by their estimates or by their job's work.
 func (y *yard) wait(now time.Duration, w waiting) {
 	if !w.Long {
-		w.key = now + seconds(y.Patience*w.estimate.Seconds())
+		w.key = now + seconds(y.Bypass*w.estimate.Seconds())
+		w.due = now + seconds(y.Patience*w.estimate.Seconds())
 		y.queues[0].push(w)
 		return
 	}
@@ -152,7 +152,7 @@ func (y *yard) due(now time.Duration, out *agent.Output[Message]) bool {
 	if y.Bound == 0 {
 		return false
 	}
-	at := y.queues[0][0].key
+	at := y.queues[0][0].due
 	if at > now && (!y.armed || at < y.awake) {
 		y.armed, y.awake = true, at
 		out.Wake(at-now, 0)

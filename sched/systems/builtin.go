@@ -189,7 +189,7 @@ func sidings() []System {
 		{Name: "siding-nopause", Summary: "siding without pauses; some nodes take only short tasks"},
 		{Name: "siding-nobound", Summary: "siding without a bound on how long tasks are kept waiting by pauses"},
 		{Name: "siding-nopatience", Summary: "siding whose short tasks never wait for an idle node"},
-		{Name: "siding-nolean", Summary: "siding whose long jobs wait in order of arrival, whatever their work"},
+		{Name: "siding-fifo", Summary: "siding whose tasks wait in order of arrival, whatever their estimates"},
 		{Name: "siding-noyard", Summary: "siding whose short tasks stay in their group, wherever nodes are idle"},
 	}
 	for i := range list {

@@ -45,7 +45,7 @@ func TestBuiltinIsWhole(t *testing.T) {
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
 		"dist-nopreempt dist-nocond dist-chance overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
-		"pigeon siding siding-nopause siding-nobound siding-nopatience siding-nolean siding-noyard "+
+		"pigeon siding siding-nopause siding-nobound siding-nopatience siding-fifo siding-noyard "+
 		"kairos kairos-random kairos-sum big-c yarn-fifo "+
 		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle "+
 		"gs-slearn-dag gs-3sigma-dag gs-point-dag gs-las-dag gs-oracle-dag"), got)
