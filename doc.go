@@ -21,7 +21,7 @@
 //	           sched/why explains jobs that wait;
 //	           sched/agent is the shape of schedulers made of messages, with a suite:
 //	           sched/eagle (Hawk, Sparrow and others too), sched/pigeon, sched/kairos, sched/bigc,
-//	           sched/slearn (GS); sched/systems has all of them by name, with their papers
+//	           sched/siding (ours), sched/slearn (GS); sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;
@@ -78,6 +78,7 @@
 //	a gang is bound                adapters/kubernetes/start.go
 //	a job's waiting is explained   sched/why/remedy.go, with room.go for who holds what
 //	a probe is answered            sched/eagle/worker.go
+//	a long task gives way          sched/siding/master.go, master.place
 //	a job's size is told           sched/slearn/sampling.go, history.go and joint.go
 //	a message survives a crash     adapters/live/part.go, part.commit
 //

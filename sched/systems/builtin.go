@@ -15,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
@@ -177,9 +178,10 @@ func agents() []System {
 			list[i].Agents = switches
 		}
 	}
+	list = append(list, System{Name: "pigeon", Paper: pigeonPaper, Agents: pigeon.Config{},
+		Summary: "spreads tasks over the masters of groups of nodes; some nodes take only short tasks"})
+	list = append(list, sidings()...)
 	list = append(list,
-		System{Name: "pigeon", Summary: "spreads tasks over the masters of groups of nodes; some nodes take only short tasks",
-			Paper: pigeonPaper, Agents: pigeon.Config{}},
 		System{Name: "kairos", Summary: "runs the task with the least attained service first, by preemption; no estimates",
 			Paper: kairosPaper, Agents: kairos.Variance},
 		System{Name: "kairos-random", Summary: "kairos that chooses at random among the nodes with the fewest tasks",
@@ -191,6 +193,25 @@ func agents() []System {
 		System{Name: "yarn-fifo", Summary: "runs tasks in order of arrival, without preemption", Agents: kairos.Config{}},
 	)
 	return append(list, generic()...)
+}
+
+// sidings are the variants of Siding.
+func sidings() []System {
+	list := []System{
+		{Name: "siding", Summary: "pauses long tasks for short ones that find no idle node; long tasks wait in one place"},
+		{Name: "siding-nopause", Summary: "siding without pauses; some nodes take only short tasks"},
+		{Name: "siding-nobound", Summary: "siding without a bound on how long tasks are kept waiting by pauses"},
+		{Name: "siding-nopatience", Summary: "siding whose short tasks never wait for an idle node"},
+		{Name: "siding-fifo", Summary: "siding whose tasks wait in order of arrival, whatever their estimates"},
+		{Name: "siding-noyard", Summary: "siding whose short tasks stay in their group, wherever nodes are idle"},
+	}
+	for i := range list {
+		list[i].Paper = ours
+		if c, err := siding.Named(list[i].Name); err == nil { // a test holds that all are known there
+			list[i].Agents = c
+		}
+	}
+	return list
 }
 
 // generic are the schemes of the generic scheduler GS.

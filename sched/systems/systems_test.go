@@ -19,6 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/solver"
@@ -44,13 +45,15 @@ func TestBuiltinIsWhole(t *testing.T) {
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
 		"dist-nopreempt dist-nocond dist-chance overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
-		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo "+
+		"pigeon siding siding-nopause siding-nobound siding-nopatience siding-fifo siding-noyard "+
+		"kairos kairos-random kairos-sum big-c yarn-fifo "+
 		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle "+
 		"gs-slearn-dag gs-3sigma-dag gs-point-dag gs-las-dag gs-oracle-dag"), got)
 	assert.Subset(t, got, threesigma.Variants())
 	assert.Subset(t, got, distsched.Variants())
 	assert.Subset(t, got, overcommit.Variants())
 	assert.Subset(t, got, eagle.Names())
+	assert.Subset(t, got, siding.Names())
 	var again systems.Set
 	for i := range list {
 		require.NoError(t, again.Register(list[i]), got[i])

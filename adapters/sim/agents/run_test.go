@@ -19,6 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/slearn"
 )
 
@@ -92,6 +93,37 @@ func TestPhysicsOfSlots(t *testing.T) {
 	assert.EqualValues(t, 3, r.Launches)
 	assert.InDelta(t, 9, r.Jobs[0].Wait, 1e-12, "launched at 0 and at 9")
 	assert.Zero(t, r.Jobs[1].Wait)
+}
+
+// Job 0 of 10 s is paused at 4 for job 1 of 2 s, which so ends at 9, and goes on until 18. Job 2 pays for no pause.
+func TestPausesAreCharged(t *testing.T) {
+	s := &script{step: func(_ agent.Addr, _ time.Duration, in *agent.Input[int], out *agent.Output[int]) {
+		first := agent.Task{Job: 0}
+		switch {
+		case in.Kind == agent.Submitted && in.Job.ID == 1:
+			out.Pause(first)
+			out.Launch(agent.Task{Job: 1})
+		case in.Kind == agent.Submitted:
+			out.Launch(agent.Task{Job: in.Job.ID})
+		case in.Kind == agent.Ended:
+			if in.Task.Job == 1 {
+				out.Resume(first)
+			}
+			out.Done(in.Task.Job)
+		}
+	}}
+	w := jobs(10*time.Second, 2*time.Second, time.Second)
+	w.Jobs[1].Submit, w.Jobs[2].Submit = 4*time.Second, 30*time.Second
+	r, err := agents.Run(w, s, agents.Config{PauseCost: 3 * time.Second, ResumeCost: 3 * time.Second})
+	require.NoError(t, err)
+	assert.Equal(t, 9*time.Second, r.Jobs[1].End)
+	assert.Equal(t, 18*time.Second, r.Jobs[0].End)
+	assert.Equal(t, 31*time.Second, r.Jobs[2].End)
+	assert.EqualValues(t, 1, r.Pauses)
+	for _, c := range []agents.Config{{PauseCost: -1}, {ResumeCost: -1}, {PauseCost: 2 * time.Hour}} {
+		_, err := agents.Run(w, s, c)
+		assert.ErrorIs(t, err, agents.ErrConfig)
+	}
 }
 
 // A later phase is submitted when the phase before it is done, and counts for the first; others come at their times.
@@ -263,6 +295,15 @@ func pigeonOf(t testing.TB, workers int) *pigeon.System {
 	return s
 }
 
+func sidingOf(t testing.TB, name string, workers int) *siding.System {
+	c, err := siding.Named(name)
+	require.NoError(t, err)
+	c.Workers, c.Group, c.Seed = workers, 20, 1
+	s, err := siding.New(c)
+	require.NoError(t, err)
+	return s
+}
+
 func kairosOf(t testing.TB, workers int) *kairos.System {
 	s, err := kairos.New(kairos.Config{Workers: workers, Queue: 2, Quantum: 100 * time.Second, Interval: time.Second,
 		Guard: 3, GuardQuanta: 2, Seed: 1})
@@ -307,6 +348,11 @@ func runs(t *testing.T, w *agents.Workload, c agents.Config) map[string]*agents.
 	r, err := agents.Run(w, pigeonOf(t, 100), c)
 	require.NoError(t, err)
 	found["pigeon"] = r
+	for _, name := range []string{"siding", "siding-nopause"} {
+		r, err = agents.Run(w, sidingOf(t, name, 100), c)
+		require.NoError(t, err)
+		found[name] = r
+	}
 	r, err = agents.Run(w, kairosOf(t, 100), c)
 	require.NoError(t, err)
 	found["kairos"] = r
@@ -369,6 +415,7 @@ func TestNothingIsAllocatedForEvents(t *testing.T) {
 		check(t, name, once, twice, func() agent.System[eagle.Message] { return eagleOf(t, name, 100) })
 	}
 	check(t, "pigeon", once, twice, func() agent.System[pigeon.Message] { return pigeonOf(t, 100) })
+	check(t, "siding", once, twice, func() agent.System[siding.Message] { return sidingOf(t, "siding", 100) })
 	check(t, "big-c", once, twice, func() agent.System[bigc.Message] { return bigCOf(t, 100) })
 	check(t, "kairos", once, twice, func() agent.System[kairos.Message] { return kairosOf(t, 100) })
 }
@@ -410,6 +457,9 @@ func BenchmarkSystems(b *testing.B) {
 		b.Run(name, func(b *testing.B) { bench(b, w, func() agent.System[eagle.Message] { return eagleOf(b, name, 100) }) })
 	}
 	b.Run("pigeon", func(b *testing.B) { bench(b, w, func() agent.System[pigeon.Message] { return pigeonOf(b, 100) }) })
+	b.Run("siding", func(b *testing.B) {
+		bench(b, w, func() agent.System[siding.Message] { return sidingOf(b, "siding", 100) })
+	})
 	b.Run("big-c", func(b *testing.B) { bench(b, w, func() agent.System[bigc.Message] { return bigCOf(b, 100) }) })
 	b.Run("kairos", func(b *testing.B) { bench(b, w, func() agent.System[kairos.Message] { return kairosOf(b, 100) }) })
 	for name, scheme := range map[string]slearn.Scheme{"gs-slearn": slearn.SLearn, "gs-las": slearn.LAS} {

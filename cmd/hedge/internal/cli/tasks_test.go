@@ -75,6 +75,8 @@ func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 		"pigeon":             {"--rules", "published", "--policy", "pigeon"},
 		"--group":            {"--policy", "pigeon", "--group-size", "0"},
 		"--weight":           {"--policy", "pigeon", "--weight", "0"},
+		"--pause-cost":       {"--policy", "siding", "--pause-cost", "-1s"},
+		"--resume-cost":      {"--policy", "siding", "--resume-cost", "-1s"},
 		"--quantum":          {"--policy", "kairos", "--quantum", "0s"},
 		"--interval":         {"--policy", "kairos", "--interval", "0s"},
 		"the share of short": {"--policy", "big-c", "--short-nodes", "101"},
@@ -225,7 +227,8 @@ func TestQuantilesLieBetweenRanks(t *testing.T) {
 func TestSimulateTasksByThePapersRules(t *testing.T) {
 	for policy, starts := range map[string][2]float64{
 		"eagle": {0.0015, 0.0005}, "hawk": {0.0015, 0.0005}, "sparrow": {0.0015, 0.0015}, "dlwl": {0.0005, 0.0005},
-		"clwl": {0.0005, 0.0005}, "ideal-eagle": {0.0015, 0.0005}, "pigeon": {0.001, 0.001}, "big-c": {0.0005, 0.0005},
+		"clwl": {0.0005, 0.0005}, "ideal-eagle": {0.0015, 0.0005}, "pigeon": {0.001, 0.001}, "siding": {0.001, 0.001},
+		"siding-nopause": {0.001, 0.001}, "big-c": {0.0005, 0.0005},
 		"kairos": {0.5005, 0.5005}, "yarn-fifo": {0.5005, 0.5005},
 	} {
 		out, errs, status := simulateTasks(t, "--policy", policy, "--json")
