@@ -109,6 +109,25 @@ func TestPolicies(t *testing.T) {
 }
 
 // TestSolver: a policy that solves opens the solver, once; one that does not leaves it shut. Its error is the policy's.
+// Every value of a parameter of strictness makes a policy, and a system without one has none.
+func TestStrictness(t *testing.T) {
+	set, some := systems.Builtin(), 0
+	for _, s := range set.List() {
+		if !s.Shares {
+			require.Empty(t, s.Strictness.Values, s.Name)
+			continue
+		}
+		require.Equal(t, s.Strictness.Name == "", len(s.Strictness.Values) == 0, s.Name)
+		for _, v := range s.Strictness.Values {
+			p, err := s.Policy(&systems.Planning{Strictness: v})
+			require.NoError(t, err, s.Name)
+			require.Equal(t, s.Name, p.Name())
+			some++
+		}
+	}
+	require.Greater(t, some, 40)
+}
+
 func TestSolver(t *testing.T) {
 	for name, want := range map[string]int{"3sigma": 1, "point-real": 1, "fifo": 0, "prio": 0} {
 		system, err := systems.Builtin().Find(name)
