@@ -42,7 +42,8 @@ func TestBuiltinIsWhole(t *testing.T) {
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
 		"keep prio fifo edf edf-share critical-path sjf easy conservative "+
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
-		"dist-nopreempt dist-nocond dist-chance overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
+		"dist-nopreempt dist-nocond dist-chance dist-trust "+
+		"overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
 		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo "+
 		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle "+

@@ -39,7 +39,7 @@ func TestAtEqual(t *testing.T) {
 		require.NoError(t, err)
 		all = append(all, arms(&s, true)...)
 	}
-	require.Len(t, all, 5+3+1, "point has no parameter")
+	require.Len(t, all, 6+3+1, "point has no parameter")
 	var runs []SharedRun
 	for i, a := range all {
 		for work := range 2 {
@@ -61,7 +61,7 @@ func TestAtEqual(t *testing.T) {
 	assert.Equal(t, 2, x.Of)
 	assert.InDelta(t, 50.0/40, x.Ratio.Mean, 1e-9)
 	assert.InDelta(t, 5.0/10, x.Completed.Mean, 1e-9)
-	assert.Nil(t, atEqual(all[:5], []int{4}, runs[:10]), "without borg-max there is nothing to compare with")
+	assert.Nil(t, atEqual(all[:6], []int{4}, runs[:12]), "without borg-max there is nothing to compare with")
 }
 
 // A heater counts evictions by column, however the log is cut into pieces.
