@@ -46,7 +46,7 @@ func TestAtEqual(t *testing.T) {
 			r := SharedRun{Policy: a.of.Name, Setting: a.setting, Nodes: 4}
 			r.ViolationShare, r.Admitted, r.Completed = 0.25, 40, 10 // borg-max and point
 			if a.of.Name == "dist" {                                 // the second workload stays below borg-max's violations
-				r.ViolationShare = float64(i) / 10 / float64(1+work)
+				r.ViolationShare = float64(i) / 10 / float64(1+2*work)
 				r.Admitted, r.Completed = 20*float64(i), 2*float64(i)
 			}
 			runs = append(runs, r)
@@ -84,4 +84,19 @@ func TestHeaterReadsTheLog(t *testing.T) {
 	h.attach(&c)
 	assert.NotNil(t, c.CycleObserver)
 	assert.Equal(t, h, c.Log)
+}
+
+func TestEvictionBins(t *testing.T) {
+	e := &evictions{told: map[string]float64{"a": 0, "b": 0.1, "c": 0.95, "d": 1, "gone": 0.5}}
+	jobs := []sim.JobRecord{{ID: "a"}, {ID: "b", Evictions: 2}, {ID: "c", Evictions: 1}, {ID: "d"}, {ID: "untold"}}
+	bins := e.bins(jobs)
+	require.Len(t, bins, 10)
+	assert.Equal(t, EvictionBin{From: 0, To: 0.1, Jobs: 2, Told: 0.05, Came: 0.5}, bins[0])
+	assert.Equal(t, 2, bins[9].Jobs)
+	assert.InDelta(t, 0.975, bins[9].Told, 1e-9)
+	sum := sumBins([]SharedRun{{Evicted: bins}, {}, {Evicted: bins}})
+	assert.Equal(t, 4, sum[0].Jobs)
+	assert.InDelta(t, 0.5, sum[0].Came, 1e-9)
+	assert.Nil(t, sumBins([]SharedRun{{}}))
+	assert.Nil(t, (*evictions)(nil).bins(jobs))
 }

@@ -55,7 +55,13 @@ func newHeater(span time.Duration) *heater {
 // attach has the heater see a run and its log.
 func (h *heater) attach(c *sim.Config) {
 	h.origin = sim.Epoch()
-	c.CycleObserver = h.observe
+	next := c.CycleObserver
+	c.CycleObserver = func(cycle *sched.Cycle) {
+		h.observe(cycle)
+		if next != nil {
+			next(cycle)
+		}
+	}
 	if c.Log == nil {
 		c.Log = h
 	} else {

@@ -127,6 +127,8 @@ type SharedRun struct {
 	Cycles      int         `json:"cycles"`
 	CycleMS     sim.CycleMS `json:"cycle_ms"`
 	PhaseMS     sim.PhaseMS `json:"phase_ms"`
+	// Evicted compares probabilities of evictions with what came true. It is missing for policies that tell none.
+	Evicted []EvictionBin `json:"eviction_reliability,omitempty"`
 	// Heat is for the report: of the first workload on the first size.
 	Heat *Heat `json:"-"`
 }
@@ -362,6 +364,7 @@ func (e *SharedExperiment) run(ctx context.Context, a *arm, x *sharedWork, size 
 	spec := e.spec.workloadSpec()
 	c := sim.Config{Nodes: spec.Machines(size), Jobs: x.Jobs, Policy: policy, Predictor: predictor, Cycle: e.spec.Cycle,
 		Span: x.Span, Until: untilSpans * x.Span, Seed: x.seed, Progress: step}
+	told := watchEvictions(&c)
 	var heat *heater
 	if e.spec.Observe && x == e.built[0] && size == e.spec.Sizes[0] {
 		heat = newHeater(x.Span)
@@ -374,7 +377,8 @@ func (e *SharedExperiment) run(ctx context.Context, a *arm, x *sharedWork, size 
 	m := &result.Metrics
 	run := &SharedRun{Policy: a.of.Name, Setting: a.setting, Seed: x.seed, Assignment: x.assignment, Nodes: size, SLO: m.SLO, BE: m.BE,
 		BELatency: m.BELatency, Sharing: *result.Sharing, Preemptions: m.Preemptions, MakespanS: m.MakespanS,
-		Cycles: m.Cycles, CycleMS: m.CycleMS, PhaseMS: m.PhaseMS}
+		Cycles: m.Cycles, CycleMS: m.CycleMS, PhaseMS: m.PhaseMS,
+		Evicted: told.bins(result.Jobs)}
 	if heat != nil {
 		run.Heat = &heat.heat
 	}

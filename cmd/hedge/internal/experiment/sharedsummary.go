@@ -25,6 +25,8 @@ type SharedSummary struct {
 	Completed            stats.Interval `json:"completed_cpu_hours"`
 	CycleP50             stats.Interval `json:"cycle_p50_ms"`
 	CycleP99             stats.Interval `json:"cycle_p99_ms"`
+	// Evicted compares probabilities of evictions with what came true, over all runs.
+	Evicted []EvictionBin `json:"eviction_reliability,omitempty"`
 	// Phases has the parts of a cycle: the snapshot, the sums of what machines' tasks use ("solve"), options and their
 	// values, and what carries plans out. They are means over cycles.
 	Phases struct {
@@ -73,6 +75,7 @@ func summariseOne(a *arm, size int, runs []SharedRun) SharedSummary {
 		Completed:            of(func(r *SharedRun) float64 { return r.Completed }),
 		CycleP99:             of(func(r *SharedRun) float64 { return r.CycleMS.P99 }),
 	}
+	s.Evicted = sumBins(runs)
 	s.CycleP50 = of(func(r *SharedRun) float64 { return r.CycleMS.P50 })
 	s.Phases.Snapshot = of(func(r *SharedRun) float64 { return r.PhaseMS.Snapshot })
 	s.Phases.Solve = of(func(r *SharedRun) float64 { return r.PhaseMS.Solve })

@@ -26,7 +26,7 @@ func sharedPage(d *experiment.SharedDocument) (*page, error) {
 		p.Facts = append(p.Facts, bad)
 	}
 	for _, add := range []func(*page, *experiment.SharedDocument) error{frontier, sharedBars, bySize, cycleTimes,
-		sharedTime, heats} {
+		sharedTime, reliability, heats} {
 		if err := add(p, d); err != nil {
 			return nil, err
 		}
@@ -235,6 +235,26 @@ func sharedTime(p *page, d *experiment.SharedDocument) error {
 
 func label(r *experiment.SharedRun) string {
 	return (&experiment.SharedSummary{Policy: r.Policy, Setting: r.Setting}).Label()
+}
+
+// reliability adds what policies told of evictions beside what came true.
+func reliability(p *page, d *experiment.SharedDocument) error {
+	g := &grid{Head: []string{"policy", "machines", "told %", "came %", "jobs"}}
+	for i := range d.Summary {
+		s := &d.Summary[i]
+		for _, b := range s.Evicted {
+			if b.Jobs > 0 {
+				g.Rows = append(g.Rows, []string{s.Label(), fmt.Sprint(s.Nodes), fmt.Sprintf("%.3g", 100*b.Told),
+					fmt.Sprintf("%.3g", 100*b.Came), fmt.Sprint(b.Jobs)})
+			}
+		}
+	}
+	if len(g.Rows) > 0 {
+		p.Sections = append(p.Sections, section{Title: "Probabilities of evictions", Table: g, Full: true,
+			Text: "Jobs by the probability, told when they first started, that a task of theirs is evicted; and the share of " +
+				"them that lost a task by eviction. Empty tenths are left out."})
+	}
+	return nil
 }
 
 // mostHeats is the number of policies with a map.
