@@ -40,8 +40,8 @@ func New(cfg Config) (*Policy, error) {
 // Name implements [sched.Policy]: it is the configured name.
 func (p *Policy) Name() string { return p.cfg.Name }
 
-// Eviction returns the probability that a task of a job that the last plan started is evicted, as the plan had it. It is
-// false for other jobs.
+// Eviction returns the probability, as the last plan had it, that a task of a job that it started is evicted. It is
+// false for jobs that the plan did not start.
 func (p *Policy) Eviction(job string) (probability float64, ok bool) {
 	k := p.jobs[job]
 	if k == nil || k.started != p.cycle {

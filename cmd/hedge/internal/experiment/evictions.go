@@ -5,8 +5,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// EvictionBin compares a forecast with what came true, for the jobs whose probability that a task is evicted was told to
-// be within a tenth of the range.
+// EvictionBin compares a forecast with what came true: for the jobs whose probability of losing a task by eviction was
+// told to be within a tenth of the range.
 type EvictionBin struct {
 	// From and To bound the bin: above From, except for the first, and up to To.
 	From float64 `json:"from"`

@@ -175,7 +175,8 @@ func bySize(p *page, d *experiment.SharedDocument) error {
 
 // cycleTimes adds a table of what the parts of a cycle take, as in Fig. 5.10 of DistSched.
 func cycleTimes(p *page, d *experiment.SharedDocument) error {
-	g := &grid{Head: []string{"policy", "machines", "snapshot ms", "sums ms", "options ms", "apply ms", "p50 ms", "p99 ms"}}
+	g := &grid{Head: []string{"policy", "machines", "snapshot ms", "sums ms", "options ms", "apply ms", "p50 ms",
+		"p99 ms"}}
 	for i := range d.Summary {
 		s := &d.Summary[i]
 		row := []string{s.Label(), fmt.Sprint(s.Nodes)}
@@ -186,8 +187,8 @@ func cycleTimes(p *page, d *experiment.SharedDocument) error {
 		g.Rows = append(g.Rows, row)
 	}
 	p.Sections = append(p.Sections, section{Title: "Where a cycle's time goes", Table: g, Full: true,
-		Text: "Mean of all cycles, and percentiles. Sums are the distributions of what the machines' tasks use; options are " +
-			"where pending jobs may start, and what that is worth."})
+		Text: "Mean of all cycles, and percentiles. Sums are the distributions of what the machines' tasks use; options " +
+			"are where pending jobs may start, and what that is worth."})
 	return nil
 }
 
@@ -219,8 +220,8 @@ func sharedTime(p *page, d *experiment.SharedDocument) error {
 		title, text, unit string
 		lines             []chart.Series
 	}{
-		{"Throttling over time", "Machines whose CPU is used up, so that tasks get less than they want. Arrivals end at the " +
-			"dotted line. First workload.", "% of machines", full},
+		{"Throttling over time", "Machines whose CPU is used up, so that tasks get less than they want. Arrivals end at " +
+			"the dotted line. First workload.", "% of machines", full},
 		{"Evictions over time", "Tasks stopped because memory ran short. First workload.", "tasks per minute", evicted},
 	} {
 		svg, err := chart.Lines(c.title+". "+c.text, chart.Axis{Label: "hours", Mark: d.Workload.Hours},
@@ -278,7 +279,8 @@ func heats(p *page, d *experiment.SharedDocument) error {
 		if err != nil {
 			return err
 		}
-		p.Sections = append(p.Sections, section{Title: "Machines over time under " + name, Text: text, Full: true, Chart: svg})
+		p.Sections = append(p.Sections,
+			section{Title: "Machines over time under " + name, Text: text, Full: true, Chart: svg})
 	}
 	return nil
 }
