@@ -137,8 +137,8 @@ var variants = map[string]Config{
 }
 
 // Variant returns the configuration of a system by name: those of section 5.4.1 of the thesis, and three of ours.
-// Actual and point differ only in their names, because actual is point with a predictor that knows what jobs use, such as
-// predict.NewPerfectUsage. The error wraps [ErrVariant].
+// Actual and point differ only in their names, because actual is point with a predictor that knows what jobs use, such
+// as predict.NewPerfectUsage. The error wraps [ErrVariant].
 func Variant(name string) (Config, error) {
 	c, ok := variants[name]
 	if !ok {

@@ -376,8 +376,8 @@ func (e *SharedExperiment) run(ctx context.Context, a *arm, x *sharedWork, size 
 	}
 	m := &result.Metrics
 	run := &SharedRun{Policy: a.of.Name, Setting: a.setting, Seed: x.seed, Assignment: x.assignment, Nodes: size,
-		SLO: m.SLO, BE: m.BE, BELatency: m.BELatency, Sharing: *result.Sharing, Preemptions: m.Preemptions, MakespanS: m.MakespanS,
-		Cycles: m.Cycles, CycleMS: m.CycleMS, PhaseMS: m.PhaseMS,
+		SLO: m.SLO, BE: m.BE, BELatency: m.BELatency, Sharing: *result.Sharing, Preemptions: m.Preemptions,
+		MakespanS: m.MakespanS, Cycles: m.Cycles, CycleMS: m.CycleMS, PhaseMS: m.PhaseMS,
 		Evicted: told.bins(result.Jobs)}
 	if heat != nil {
 		run.Heat = &heat.heat
