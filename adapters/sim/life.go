@@ -162,11 +162,8 @@ func (l *life) start(d *sched.Decision) error {
 		l.refuse(d, errNoRoom)
 		return nil
 	}
-	slowed, stretch := j.Slowdown > 1 && l.nodes.Slowed(&j.Job, d.Nodes), 1.0
-	if slowed {
-		stretch = j.Slowdown
-	}
-	switch err := l.physics.start(l.now, &j.gang, on, stretch); {
+	speed := l.nodes.Speed(&j.Job, d.Nodes)
+	switch err := l.physics.start(l.now, &j.gang, on, sched.Stretch(speed)); {
 	case errors.Is(err, errNoRoom):
 		l.refuse(d, err)
 		return nil
@@ -178,7 +175,7 @@ func (l *life) start(d *sched.Decision) error {
 		j.saw = seen{}
 		l.list(j)
 	}
-	j.record.begin(l.now, l.names.copy(d.Nodes), slowed, d.Reason.Probability)
+	j.record.begin(l.now, l.names.copy(d.Nodes), speed, d.Reason.Probability)
 	l.level.pending--
 	l.level.running++
 	l.level.tasks[j.rank()] += j.Tasks

@@ -318,8 +318,8 @@ func (l *life) share(cfg *Config) (err error) {
 // most that a task may use.
 func checkShared(j *job, memory float64) error {
 	switch {
-	case j.SlowdownOrOne() > 1:
-		return fmt.Errorf("%w: job %q: Slowdown is %v, want none with usage", ErrJob, j.ID, j.Slowdown)
+	case !j.Speeds.Even():
+		return fmt.Errorf("%w: job %q: Speeds is %v, want none with usage", ErrJob, j.ID, j.Speeds)
 	case len(j.After) > 0 || j.Of != "":
 		return fmt.Errorf("%w: job %q: it is a stage of %q, want none with usage", ErrJob, j.ID, j.Of)
 	case j.Checkpoint:

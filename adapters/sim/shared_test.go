@@ -178,7 +178,7 @@ func TestSharedRefuses(t *testing.T) {
 			c.Jobs = append(c.Jobs, c.Jobs[0])
 			c.Jobs[1].ID, c.Jobs[1].Work = "b", sim.Runtime(time.Second)
 		}, sim.ErrJob},
-		"slow-down":  {func(c *sim.Config) { c.Jobs[0].Slowdown = 2 }, sim.ErrJob},
+		"slow-down":  {func(c *sim.Config) { c.Jobs[0].Speeds = sched.SpeedsOf(sched.Speed{Factor: 0.5}) }, sim.ErrJob},
 		"checkpoint": {func(c *sim.Config) { c.Jobs[0].Checkpoint = true }, sim.ErrJob},
 		"a stage":    {func(c *sim.Config) { c.Jobs[0].Of = "whole" }, sim.ErrJob},
 		"memory above every node": {func(c *sim.Config) {

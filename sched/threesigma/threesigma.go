@@ -33,6 +33,9 @@
 //   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use. A
 //     job with a deadline that it cannot meet any more is given up, as in the paper, unless [Config.RunLate] is set.
 //
+//   - A wide job may starve behind narrow ones, since its options are worth no more for having waited. [Config.Reserve]
+//     keeps nodes for the oldest.
+//
 //   - The probability of meeting a deadline that a decision tells is learnt from what became of earlier jobs. It starts
 //     from the forecast's. No decision depends on it.
 //
@@ -94,7 +97,7 @@ const (
 	// Without it they are kept. Their amounts are then [Negligible], as a [solver.Problem] allows no 0. The plans
 	// are the same unless the solver stops early, but solving takes longer.
 	Pruning
-	// SoftPreferences also considers nodes outside a job's preferred set, where it runs slower.
+	// SoftPreferences also considers nodes on which a job runs slower than on others.
 	SoftPreferences
 
 	mechanisms = SoftPreferences<<1 - 1
@@ -161,6 +164,13 @@ type Config struct {
 	// not use. A job that is late is then done late. Without it such jobs wait until they are withdrawn. That is the
 	// paper's way, which leaves options without utility out (section 4.3.6), and keeps the room for jobs to come.
 	RunLate bool
+	// Reserve is for how long a job may wait before nodes are kept for it, so that it does not starve behind smaller
+	// jobs; 0 means for ever, as in the paper. Only one job at a time has a reservation: of those that have waited for
+	// longer, the one submitted first. It gets the nodes that running jobs leave first, by the 90 % quantile of
+	// their remaining times. What becomes free there stays idle until all of the gang fits ([ReasonReserved]). Only a
+	// preemption for a job of higher priority may still take it. Jobs with a deadline that has passed get none, unless
+	// [Config.RunLate] is set.
+	Reserve time.Duration
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]. If it is nil, they are 0.
 	Stopwatch func() time.Duration
 
@@ -291,7 +301,7 @@ func (c *Config) check() error {
 	for _, d := range []struct {
 		name string
 		v    time.Duration
-	}{{"Window", c.Window}, {"Slot", c.Slot}, {"Options.Time", c.Options.Time}} {
+	}{{"Window", c.Window}, {"Slot", c.Slot}, {"Options.Time", c.Options.Time}, {"Reserve", c.Reserve}} {
 		if d.v < 0 {
 			return wrong(d.name, d.v, "no negative time")
 		}
