@@ -113,7 +113,7 @@ func (h *heater) add(nodes *sched.NodeSet, used, mean, variance []float64) {
 			h.heat.Machines = append(h.heat.Machines, nodes.Node(i).Name)
 			h.heat.Used, h.heat.Low, h.heat.High = append(h.heat.Used, nil), append(h.heat.Low, nil), append(h.heat.High, nil)
 		}
-		half := 1.64 * math.Sqrt(variance[i])
+		half := float64(1.64 * math.Sqrt(variance[i]))
 		h.heat.Used[i] = append(h.heat.Used[i], used[i]/capacity)
 		h.heat.Low[i] = append(h.heat.Low[i], max(0, mean[i]-half)/capacity)
 		h.heat.High[i] = append(h.heat.High[i], (mean[i]+half)/capacity)
