@@ -110,14 +110,24 @@ func sharing() []System {
 		{Name: "dist-nopreempt", Summary: "dist without preemption"},
 		{Name: "dist-nocond", Summary: "dist that ignores how long a lost run had run", Paper: ours},
 		{Name: "dist-chance", Summary: "dist that bounds the probability of evictions, by tasks' peak memory", Paper: ours},
+		{Name: "dist-trust", Summary: "dist without preemption that trusts what tasks are observed to use", Paper: ours},
 	}
 	for i := range list {
 		list[i].Policy, list[i].Shares = shared(list[i].Name), true
+		if takesRisks(list[i].Name) {
+			list[i].Strictness = Strictness{"risk", []float64{0.001, 0.01, 0.05, 0.2, 0.4, 0.7}}
+		}
 		if list[i].Paper == "" {
 			list[i].Paper = distSchedPaper
 		}
 	}
 	return append(list, today()...)
+}
+
+// takesRisks tells whether a variant of DistSched bounds the risk of overload.
+func takesRisks(name string) bool {
+	c, err := distsched.Variant(name)
+	return err == nil && c.Estimate == distsched.Distributions && c.Without&distsched.Overpacking == 0
 }
 
 // today are the policies of today's clusters with shared machines: jobs by deadline, on overcommitted machines.
@@ -133,18 +143,48 @@ func today() []System {
 		{Name: "borg-max", Summary: "edf; a machine's peak is the larger of those of rc-like and n-sigma", Paper: peakPaper},
 	}
 	for i := range list {
-		list[i].Policy, list[i].Predictor, list[i].Shares = overcommitted(list[i].Name), unread, true
+		x := &list[i]
+		x.Policy, x.Predictor, x.Shares, x.Strictness = overcommitted(x.Name), unread, true, strictness(x.Name)
 	}
 	return list
 }
 
+// strictness is the parameter of an overcommitted system.
+func strictness(name string) Strictness {
+	switch c, _ := overcommit.Variant(name); { // a test holds that all are known there
+	case c.Sigmas > 0:
+		return Strictness{"sigmas", []float64{5, 2, 1}}
+	case c.Percentile > 0:
+		return Strictness{"percentile", []float64{99, 90, 50}}
+	case c.Share > 0:
+		return Strictness{"share", []float64{0.9, 0.6}}
+	}
+	return Strictness{"factor", []float64{1, 1.5, 2}}
+}
+
+// strict sets the parameter.
+func strict(c *overcommit.Config, value float64) {
+	switch {
+	case value == 0:
+	case c.Sigmas > 0:
+		c.Sigmas = value
+	case c.Percentile > 0:
+		c.Percentile = value
+	case c.Share > 0:
+		c.Share = value
+	default:
+		c.Capacity = value
+	}
+}
+
 // overcommitted makes EDF on overcommitted machines.
 func overcommitted(name string) func(*Planning) (sched.Policy, error) {
-	return func(*Planning) (sched.Policy, error) {
+	return func(p *Planning) (sched.Policy, error) {
 		c, err := overcommit.Variant(name)
 		if err != nil {
 			return nil, err
 		}
+		strict(&c, p.Strictness)
 		policy, err := overcommit.New(baseline.NewEDF(), c)
 		if err != nil {
 			return nil, err
@@ -325,8 +365,13 @@ func shared(name string) func(*Planning) (sched.Policy, error) {
 			return nil, err
 		}
 		c.Stopwatch = p.Stopwatch
-		if c.Estimate == distsched.Distributions && p.Risk > 0 {
-			c.MemoryRisk = p.Risk
+		if c.Estimate == distsched.Distributions && c.Without&distsched.Overpacking == 0 {
+			c.CPURisk = p.Strictness
+			if p.Risk > 0 {
+				c.MemoryRisk = p.Risk
+			} else if p.Strictness > 0 && !c.WholeLife {
+				c.MemoryRisk = p.Strictness
+			}
 		}
 		policy, err := distsched.New(c)
 		if err != nil {

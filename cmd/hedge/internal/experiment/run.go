@@ -327,7 +327,7 @@ func (e *Experiment) run(
 		}
 		c.CycleObserver = watch.see
 	}
-	result, err := simulate(ctx, &c, s.LogDir, fmt.Sprintf("%s-%d", of.Name, s.Seeds[at]))
+	result, err := simulate(ctx, &c, nil, s.LogDir, fmt.Sprintf("%s-%d", of.Name, s.Seeds[at]))
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +377,8 @@ func realised(jobs []sim.Job, records []sim.JobRecord) float64 {
 }
 
 // simulate runs a simulation, with its decision log as a file of that name in a folder, or without if there is none.
-func simulate(ctx context.Context, c *sim.Config, dir, name string) (result *sim.Result, err error) {
+// Heat, unless nil, sees the run.
+func simulate(ctx context.Context, c *sim.Config, heat *heater, dir, name string) (result *sim.Result, err error) {
 	if dir != "" {
 		file, closeLog, err := createLog(filepath.Join(dir, name+".jsonl.gz"))
 		if err != nil {
@@ -385,6 +386,9 @@ func simulate(ctx context.Context, c *sim.Config, dir, name string) (result *sim
 		}
 		c.Log = file
 		defer func() { err = errors.Join(err, closeLog()) }()
+	}
+	if heat != nil {
+		heat.attach(c)
 	}
 	result, err = sim.Run(ctx, *c)
 	if err == nil && result.Rejections > 0 {
