@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched/ranges"
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
@@ -28,6 +29,7 @@ type state struct {
 	spare    []*tracked    // memory of jobs that are gone
 	finished []Completion  // since a snapshot was last shown
 	stages
+	news   news
 	others map[string]usage.Level // by node; nil where nobody measures
 	levels []usage.Level          // the same by index; nil where it is to be made
 }
@@ -42,8 +44,9 @@ func (s *state) init() {
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
 	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Held: s.held.items(),
-		Running: s.running.items(), Completed: s.finished, Others: s.othersByNode(), sound: true}
+		Running: s.running.items(), Completed: s.finished, Others: s.othersByNode(), sound: true, of: s}
 	s.finished = nil
+	s.news.publish()
 }
 
 // apply takes in one event. It returns the job that has finished, if one has.
@@ -200,7 +203,7 @@ func (s *state) track(job *Job) *tracked {
 	}
 	j := s.spare[n-1]
 	s.spare = s.spare[:n-1]
-	j.job = job
+	j.job, j.gone = job, false
 	return j
 }
 
@@ -218,7 +221,7 @@ func (s *state) settled() {
 		return
 	}
 	for _, j := range s.left {
-		*j = tracked{at: j.at[:0]}
+		*j = tracked{at: j.at[:0], gone: true}
 		if len(s.spare) < maxSpare {
 			s.spare = append(s.spare, j)
 		}
@@ -234,7 +237,8 @@ func (s *state) setPrediction(j *tracked, p predict.Prediction) {
 	case held:
 		s.held.items()[waitingAt(&s.held, j)].Prediction = p
 	case starting, running:
-		s.running.items()[s.runningAt(j)].Prediction = p
+		r := &s.running.items()[s.runningAt(j)]
+		r.Prediction, r.until = p, time.Time{}
 	}
 }
 
@@ -247,6 +251,14 @@ func (s *state) hold(j *tracked, sign int) {
 	demand := j.need(s.set)
 	if demand == nil {
 		return // it holds nothing this cluster has
+	}
+	if len(j.ranges) > 0 {
+		if sign < 0 {
+			s.ledger.TakeAll(j.ranges, demand)
+		} else {
+			s.ledger.GiveAll(j.ranges, demand)
+		}
+		return // tasks of it that leave are named, and so is it
 	}
 	for i, n := range j.places(s.set) {
 		if n >= 0 {
@@ -308,16 +320,22 @@ func (s *state) rebuild() {
 	for i, n := range s.order {
 		nodes[i] = *n
 	}
+	for _, j := range s.stopping {
+		j.name()
+	}
 	// Every node was validated when it came, and names are keys of a map.
 	s.set, _ = NewNodeSet(nodes)
 	s.stale, s.levels = false, nil
+	s.news.version++
 	s.ledger.Open(s.set)
 	for i := range s.running.items() {
 		r := &s.running.items()[i]
 		j := s.jobs[r.Job.ID]
+		j.name()
+		r.Nodes, r.Ranges = j.nodes, nil
 		if !slices.Contains(j.places(s.set), -1) {
 			j.slowed = s.set.Slowed(j.job, j.nodes)
-			r.Slowed = j.slowed
+			r.Slowed, r.until = j.slowed, time.Time{}
 		} // else it ran as it did before its node was gone
 		s.hold(j, -1)
 	}
@@ -361,7 +379,13 @@ type deeds struct {
 	preempt []*tracked
 	leave   [][]NodeTasks // of each preemption: the tasks, or nil for all
 	start   []*tracked
-	nodes   [][]NodeTasks // of each start
+	where   []where // of each start
+}
+
+// where is where a job starts: nodes by name or by ranges.
+type where struct {
+	nodes  []NodeTasks
+	ranges ranges.Set
 }
 
 // note takes up a plan that the cluster carries out; jobs are those of its decisions.
@@ -372,7 +396,8 @@ func (d *deeds) note(plan *Plan, jobs []*tracked, now time.Time) {
 		case Preempt:
 			d.preempt, d.leave = append(d.preempt, jobs[i]), append(d.leave, plan.Decisions[i].Nodes)
 		case Start:
-			d.start, d.nodes = append(d.start, jobs[i]), append(d.nodes, plan.Decisions[i].Nodes)
+			d.start = append(d.start, jobs[i])
+			d.where = append(d.where, where{plan.Decisions[i].Nodes, plan.Decisions[i].Ranges})
 		}
 	}
 }
@@ -380,6 +405,9 @@ func (d *deeds) note(plan *Plan, jobs []*tracked, now time.Time) {
 // carryOut brings the state up to date with the deeds, and forgets them. What a job that is to stop holds stays held
 // until the cluster says that it has stopped, so a start in its place may leave less than nothing free until then.
 func (s *state) carryOut(d *deeds) {
+	if len(d.preempt)+len(d.start) > 0 {
+		s.news.version++
+	}
 	for i, j := range d.preempt {
 		if len(d.leave[i]) > 0 {
 			s.beginLeave(j, d.leave[i])
@@ -391,11 +419,11 @@ func (s *state) carryOut(d *deeds) {
 	}
 	for i, j := range d.start {
 		s.leave(j)
-		s.enterRunning(j, starting, d.at, d.nodes[i])
+		s.enterRunning(j, starting, d.at, d.where[i])
 		s.hold(j, -1)
 	}
-	clear(d.nodes)
+	clear(d.where)
 	clear(d.leave)
 	d.preempt, d.leave = emptied(d.preempt), d.leave[:0]
-	d.start, d.nodes = emptied(d.start), d.nodes[:0]
+	d.start, d.where = emptied(d.start), d.where[:0]
 }

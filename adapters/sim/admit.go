@@ -30,6 +30,8 @@ func newLife(cfg *Config) (*life, error) {
 		index:   newIndex(len(cfg.Jobs)),
 		told:    make([]sched.Event, 0, nodes.Len()+16),
 		load:    newRecorder(),
+
+		byRanges: cfg.Ranges,
 	}
 	for i := range cfg.Nodes {
 		l.told = append(l.told, sched.Event{Kind: sched.NodeUp, Time: epoch, Node: nodes.Node(i)})

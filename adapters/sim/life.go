@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/ranges"
 )
 
 // state is where a job is in its life:
@@ -72,7 +73,9 @@ type life struct {
 	// told are the events that the policy has not seen, spare is where the next are put.
 	told, spare []sched.Event
 	names       arena[sched.NodeTasks]
-	places      arena[placement]
+	places      arena[ranges.Range]
+	found       ranges.Set // scratch
+	byRanges    bool       // records and plans have ranges in place of names
 	// Of shared nodes; nil elsewhere. Sharing are the gangs to be measured.
 	shared    *shared
 	parts     []*job
@@ -151,12 +154,12 @@ func (l *life) start(d *sched.Decision) error {
 		l.refuse(d, errHeld)
 		return nil
 	}
-	on, ok := l.resolve(j, d.Nodes)
+	on, ok := l.resolve(j, d)
 	if !ok {
 		l.refuse(d, errNoRoom)
 		return nil
 	}
-	slowed, stretch := j.Slowdown > 1 && l.nodes.Slowed(&j.Job, d.Nodes), 1.0
+	slowed, stretch := j.Slowdown > 1 && l.slowed(j, on), 1.0
 	if slowed {
 		stretch = j.Slowdown
 	}
@@ -172,30 +175,57 @@ func (l *life) start(d *sched.Decision) error {
 		j.saw = seen{}
 		l.list(j)
 	}
-	j.record.begin(l.now, l.names.copy(d.Nodes), slowed, d.Reason.Probability)
+	var names []sched.NodeTasks
+	if !l.byRanges {
+		names = l.names.copy(d.Nodes)
+	}
+	j.record.begin(l.now, on, names, slowed, d.Reason.Probability)
 	l.level.pending--
 	l.level.running++
 	l.level.tasks[j.rank()] += j.Tasks
 	l.tally.starts++
 	l.told = append(l.told, sched.Event{
-		Kind: sched.Started, Time: l.time(), ID: j.ID, Nodes: j.record.Nodes,
+		Kind: sched.Started, Time: l.time(), ID: j.ID, Nodes: names,
 	})
 	l.log.because(startEvent, l.now, j, &d.Reason)
 	return nil
 }
 
-// resolve finds the nodes by name. It is false where one is unknown, is not among those that the job requires, or
+// resolve finds the nodes of a start. It is false where one is unknown, is not among those that the job requires, or
 // has an impossible number of tasks.
-func (l *life) resolve(j *job, nodes []sched.NodeTasks) ([]placement, bool) {
-	on := l.places.take(len(nodes))
-	for i, nt := range nodes {
+func (l *life) resolve(j *job, d *sched.Decision) (ranges.Set, bool) {
+	l.found = append(l.found[:0], d.Ranges...)
+	if !l.found.Within(l.nodes.Len()) {
+		return nil, false
+	}
+	for _, nt := range d.Nodes {
 		n, ok := l.nodes.Index(nt.Node)
-		if !ok || nt.Tasks < 1 || nt.Tasks > j.Tasks || !j.Required.Matches(l.nodes.Node(n).Labels) {
+		if !ok || nt.Tasks < 1 || nt.Tasks > j.Tasks {
 			return nil, false
 		}
-		on[i] = placement{node: int32(n), tasks: int32(nt.Tasks)}
+		l.found = l.found.Append(int32(n), int32(nt.Tasks))
 	}
-	return on, true
+	if !j.Required.IsAny() {
+		for n := range l.found.All() {
+			if !j.Required.Matches(l.nodes.Node(int(n)).Labels) {
+				return nil, false
+			}
+		}
+	}
+	return l.places.copy(l.found), true
+}
+
+// slowed tells whether any of the nodes is outside those that the job prefers.
+func (l *life) slowed(j *job, on ranges.Set) bool {
+	if j.Preferred.IsAny() {
+		return false
+	}
+	for n := range on.All() {
+		if !j.Preferred.Matches(l.nodes.Node(int(n)).Labels) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *life) refuse(d *sched.Decision, why error) {

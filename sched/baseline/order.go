@@ -44,37 +44,66 @@ func arrival(a, b *sched.Job) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// order keeps the pending jobs sorted from cycle to cycle, so that a cycle costs one look at each and a
-// search for those that have come and gone.
+// order keeps the pending jobs sorted from cycle to cycle, so that a cycle costs a search for each job that has come and
+// gone. Where nobody tells which these are, it costs a look at each job besides.
 type order struct {
 	rank    func(*sched.Pending) rank
-	sorted  []entry
-	arrived []entry // of the last snapshot, in its order
-	fresh   []entry // scratch: of this one
-	gone    []entry // scratch
-	come    []entry // scratch
+	sorted  blocks
+	known   map[*sched.Job]entry // those in sorted, while the news lists who comes and goes; else nil
+	arrived []entry              // of the last snapshot, in its order; where known is nil
+	fresh   []entry              // scratch: of this one
+	gone    []entry              // scratch
+	come    []entry              // scratch
 }
 
 // forget drops what is known of the jobs, for when wants have changed.
-func (o *order) forget() { o.sorted, o.arrived = nil, nil }
+func (o *order) forget() { o.sorted, o.known, o.arrived = blocks{}, nil, nil }
 
-// update brings the order up to date with a snapshot.
-func (o *order) update(s *sched.Snapshot, c *cache) {
+// update brings the order up to date with a snapshot. News may list what has changed since the last one.
+func (o *order) update(s *sched.Snapshot, c *cache, news *sched.News) {
+	if news.Listed && (o.known != nil || o.arrived != nil) {
+		o.follow(c, news)
+		return
+	}
+	if o.known != nil {
+		o.forget()
+	}
 	o.diff(s, c)
 	o.arrived, o.fresh = o.fresh, o.arrived
 	if changes := len(o.gone) + len(o.come); changes > 8+len(o.arrived)/8 {
-		o.sorted = append(o.sorted[:0], o.arrived...)
-		slices.SortFunc(o.sorted, func(a, b entry) int { return a.compare(&b) })
+		all := slices.Clone(o.arrived)
+		slices.SortFunc(all, func(a, b entry) int { return a.compare(&b) })
+		o.sorted.fill(all)
 		return
 	}
 	for i := range o.gone {
-		if at, ok := o.find(&o.gone[i]); ok {
-			o.sorted = slices.Delete(o.sorted, at, at+1)
-		}
+		o.sorted.remove(&o.gone[i])
 	}
 	for i := range o.come {
-		at, _ := o.find(&o.come[i])
-		o.sorted = slices.Insert(o.sorted, at, o.come[i])
+		o.sorted.insert(&o.come[i])
+	}
+}
+
+// follow takes in the jobs that have gone and come.
+func (o *order) follow(c *cache, news *sched.News) {
+	if o.known == nil {
+		o.known = make(map[*sched.Job]entry, len(o.arrived))
+		for _, e := range o.arrived {
+			o.known[e.job] = e
+		}
+		o.arrived = nil
+	}
+	for _, job := range news.Gone {
+		if e, ok := o.known[job]; ok {
+			o.sorted.remove(&e)
+			delete(o.known, job)
+		}
+	}
+	for i := range news.Come {
+		p := &news.Come[i]
+		e := entry{rank: o.rank(p), job: p.Job, want: c.want(p.Job)}
+		o.sorted.insert(&e)
+		o.known[p.Job] = e
 	}
 }
 
@@ -104,17 +133,4 @@ func (o *order) diff(s *sched.Snapshot, c *cache) {
 		o.fresh = append(o.fresh, e)
 	}
 	o.gone = append(o.gone, o.arrived[i:]...)
-}
-
-func (o *order) find(e *entry) (int, bool) {
-	lo, hi := 0, len(o.sorted)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if o.sorted[mid].compare(e) < 0 {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo, lo < len(o.sorted) && o.sorted[lo].job == e.job
 }

@@ -292,7 +292,7 @@ func (e *Experiment) run(
 	c := sim.Config{
 		Nodes: sim.Nodes(s.Nodes, s.Racks, 1), Jobs: t.work.Jobs, Policy: policy, Predictor: predictor,
 		Cycle: s.Cycle, Span: t.work.Span, TasksPerNode: 1, Seed: s.Seeds[at],
-		ChargeSolverTime: s.ChargeSolverTime, Progress: step,
+		ChargeSolverTime: s.ChargeSolverTime, Progress: step, LogRanges: s.LogRanges, Ranges: !s.Estimates,
 	}
 	var camera *camera
 	if s.Observe && at == 0 {
