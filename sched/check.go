@@ -98,6 +98,7 @@ func CheckPlan(s *Snapshot, p *Plan) error {
 type checker struct {
 	round  uint64
 	ledger Ledger
+	booked bool       // the ledger is of this snapshot
 	twice  []bool     // by resource: the plan may promise it twice
 	bound  []float64  // scratch: a demand of what it may not
 	jobs   []*tracked // of the plan's decisions
@@ -112,7 +113,7 @@ func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 		return fmt.Errorf("%w: a snapshot with %d free amounts, want %d", ErrInvalidPlan, len(s.Free), want)
 	}
 	c.round++
-	c.ledger.ResetTo(s)
+	c.booked = false
 	clear(c.jobs)
 	c.jobs = c.jobs[:0]
 	if err := c.overpack(s, p); err != nil {
@@ -131,6 +132,15 @@ func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 		}
 	}
 	return nil
+}
+
+// books is the ledger, which is brought up to date when first it is needed.
+func (c *checker) books(s *Snapshot) *Ledger {
+	if !c.booked {
+		c.booked = true
+		c.ledger.ResetTo(s)
+	}
+	return &c.ledger
 }
 
 // overpack notes what the plan may promise twice.
@@ -186,12 +196,12 @@ func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) erro
 		return nil // it holds nothing this cluster has
 	}
 	if len(j.ranges) > 0 {
-		c.ledger.GiveAll(j.ranges, demand)
+		c.books(s).GiveAll(j.ranges, demand)
 		return nil
 	}
 	for i, n := range j.places(s.Nodes) {
 		if n >= 0 {
-			c.ledger.Give(int(n), demand, j.nodes[i].Tasks)
+			c.books(s).Give(int(n), demand, j.nodes[i].Tasks)
 		}
 	}
 	return nil
@@ -216,7 +226,7 @@ func (c *checker) freePart(s *Snapshot, j *tracked, d *Decision) error {
 	}
 	for _, nt := range d.Nodes {
 		if n, ok := s.Nodes.Index(nt.Node); ok {
-			c.ledger.Give(n, demand, nt.Tasks)
+			c.books(s).Give(n, demand, nt.Tasks)
 		}
 	}
 	return nil
@@ -246,11 +256,11 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 			return fmt.Errorf("%w: job %q requires %s, which node %q is not in", ErrInvalidPlan, job.ID, job.Required, nt.Node)
 		}
 		tasks += int64(nt.Tasks)
-		if r, over := c.ledger.Overcommits(n, binding, nt.Tasks); over > 0 {
+		if r, over := c.books(s).Overcommits(n, binding, nt.Tasks); over > 0 {
 			return fmt.Errorf("%w: job %q over-commits %s of node %q by %g",
 				ErrInvalidPlan, job.ID, s.Nodes.resources[r], nt.Node, over)
 		}
-		c.ledger.Take(n, demand, nt.Tasks)
+		c.books(s).Take(n, demand, nt.Tasks)
 	}
 	if tasks != int64(job.Tasks) {
 		return fmt.Errorf("%w: job %q starts %d of %d tasks", ErrInvalidPlan, job.ID, tasks, job.Tasks)
@@ -279,11 +289,11 @@ func (c *checker) startRanges(s *Snapshot, job *Job, d *Decision, demand []float
 	binding := c.binding(demand)
 	for i := range d.Ranges {
 		one := d.Ranges[i : i+1]
-		if node, r, over := c.ledger.OvercommitsOn(&one[0], binding); over > 0 {
+		if node, r, over := c.books(s).OvercommitsOn(&one[0], binding); over > 0 {
 			return fmt.Errorf("%w: job %q over-commits %s of node %q by %g",
 				ErrInvalidPlan, job.ID, s.Nodes.resources[r], s.Nodes.Node(node).Name, over)
 		}
-		c.ledger.TakeAll(one, demand)
+		c.books(s).TakeAll(one, demand)
 	}
 	return nil
 }

@@ -76,8 +76,7 @@ func (l *Ledger) Reset(nodes *NodeSet, free []float64) {
 func (l *Ledger) ResetTo(s *Snapshot) {
 	l.Reset(s.Nodes, s.Free)
 	if of := s.ledger(); of != nil {
-		l.known.copyFrom(of.vacant)
-		l.vacant = &l.known
+		l.vacant = of.vacant // until something changes
 	}
 }
 
@@ -226,12 +225,21 @@ func (l *Ledger) remark(node int, row []float64, before int) {
 
 // change is the row of a node, ready to be changed.
 func (l *Ledger) change(node int) []float64 {
+	l.ownVacancy()
 	row := l.free[node*l.width : (node+1)*l.width]
 	if !l.own[node] {
 		copy(row, l.base[node*l.width:])
 		l.own[node], l.owned = true, l.owned.Append(int32(node), 1)
 	}
 	return row
+}
+
+// ownVacancy has the ledger change a vacancy of its own.
+func (l *Ledger) ownVacancy() {
+	if l.vacant != nil && l.vacant != &l.known {
+		l.known.copyFrom(l.vacant)
+		l.vacant = &l.known
+	}
 }
 
 // fitsOn is how many tasks of a demand fit into what is free.

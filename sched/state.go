@@ -30,6 +30,7 @@ type state struct {
 	finished []Completion  // since a snapshot was last shown
 	stages
 	news   news
+	copied copied
 	others map[string]usage.Level // by node; nil where nobody measures
 	levels []usage.Level          // the same by index; nil where it is to be made
 }
@@ -135,9 +136,32 @@ func (s *state) nodeUp(e *Event) error {
 		s.order = append(s.order, n)
 	}
 	// The host may go on to use its maps; what is compared with next time must not change with them.
-	*n = Node{Name: e.Node.Name, Labels: maps.Clone(e.Node.Labels), Capacity: maps.Clone(e.Node.Capacity)}
+	*n = Node{Name: e.Node.Name, Labels: e.Node.Labels, Capacity: e.Node.Capacity}
+	s.copied.keep(n)
 	s.stale = true
 	return nil
+}
+
+// copied are the maps of the node that was last copied. Neighbours often have the same.
+type copied struct {
+	labels   map[string]string
+	capacity Resources
+}
+
+// keep has a node hold copies of its maps.
+func (c *copied) keep(n *Node) {
+	if n.Labels != nil && !maps.Equal(c.labels, n.Labels) || c.labels == nil {
+		c.labels = maps.Clone(n.Labels)
+	}
+	if n.Capacity != nil && !maps.Equal(c.capacity, n.Capacity) || c.capacity == nil {
+		c.capacity = maps.Clone(n.Capacity)
+	}
+	if n.Labels != nil {
+		n.Labels = c.labels
+	}
+	if n.Capacity != nil {
+		n.Capacity = c.capacity
+	}
 }
 
 func (s *state) nodeDown(e *Event) error {

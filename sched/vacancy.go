@@ -153,7 +153,7 @@ func (l *Ledger) takeWhole(r *ranges.Range, demand []float64) bool {
 		return false
 	}
 	l.Take(a, demand, int(r.Tasks))
-	l.version++
+	v = l.vacant
 	row := l.free[a*l.width : (a+1)*l.width]
 	v.set(a+1, b, false)
 	if anyPositive(row) {

@@ -32,7 +32,8 @@ func TestExclusiveKeepsItsBooks(t *testing.T) {
 		}
 		for i := range gangs {
 			g := &gangs[i]
-			*g = gang{id: int32(i), tasks: 1 + rng.IntN(4), demand: []float64{1}, work: Runtime(time.Duration(rng.IntN(50)))}
+			*g = gang{id: int32(i), tasks: 1 + rng.IntN(4), demand: []float64{1}, work: new(Work)}
+			*g.work = Runtime(time.Duration(rng.IntN(50)))
 			on := ranges.Set{}.Append(int32(rng.IntN(5)), int32(g.tasks))
 			if g.tasks > 1 && rng.IntN(2) == 0 {
 				on = ranges.Set{}.Append(int32(rng.IntN(5)), 1).Append(int32(rng.IntN(5)), int32(g.tasks)-1)
@@ -77,9 +78,10 @@ func TestExclusiveKeepsItsBooks(t *testing.T) {
 
 func TestExclusiveStartsFromWorkDone(t *testing.T) {
 	nodes, err := sched.NewNodeSet(Nodes(1, 1, 1))
+	work := Runtime(100)
 	require.NoError(t, err)
 	x, on := newExclusive(nodes), ranges.Set{{From: 0, To: 1, Tasks: 1}}
-	g := &gang{tasks: 1, demand: []float64{1}, work: Runtime(100), done: 40}
+	g := &gang{tasks: 1, demand: []float64{1}, work: &work, done: 40}
 	require.NoError(t, x.start(7, g, on, 1.5))
 	at, ok := x.next()
 	require.True(t, ok)

@@ -28,11 +28,11 @@ const (
 
 // job is what life knows of a job.
 type job struct {
-	sched.Job
-	arrive time.Duration
-	state  state
-	gang   gang
-	record *JobRecord
+	*sched.Job // the configuration's, or a copy where that lacks what submit adds
+	arrive     time.Duration
+	state      state
+	gang       gang
+	record     *JobRecord
 	// waits is the number of jobs of After that have not finished; children are the jobs that wait for this one.
 	waits    int
 	children []int32
@@ -42,7 +42,7 @@ type job struct {
 
 	// Of a job, or a part of one, on shared nodes:
 	whole  *whole
-	saw    seen
+	saw    *seen
 	listed bool // it is in life.sharing
 }
 
@@ -133,9 +133,13 @@ func (l *life) submit(j *job) {
 	j.state = pending
 	l.level.pending++
 	l.log.submit(j)
-	j.After = l.waitsFor(j)
+	if after := l.waitsFor(j); len(after) != len(j.After) || j.Submitted != epoch.Add(j.arrive) {
+		own := *j.Job
+		own.After, own.Submitted = after, epoch.Add(j.arrive)
+		j.Job = &own
+	}
 	l.told = append(l.told, sched.Event{
-		Kind: sched.Submitted, Time: j.Submitted, ID: j.ID, Job: &j.Job,
+		Kind: sched.Submitted, Time: j.Submitted, ID: j.ID, Job: j.Job,
 	})
 }
 
@@ -172,7 +176,7 @@ func (l *life) start(d *sched.Decision) error {
 	}
 	j.state = running
 	if l.shared != nil {
-		j.saw = seen{}
+		j.saw = &seen{}
 		l.list(j)
 	}
 	var names []sched.NodeTasks

@@ -50,7 +50,7 @@ type gang struct {
 	id     int32     // the job's index
 	tasks  int       // number of tasks
 	demand []float64 // of one task, by resource of the node set
-	work   Work
+	work   *Work
 	// priority orders evictions, least first.
 	priority int
 	// done is the work, at full speed, that need not be done again.

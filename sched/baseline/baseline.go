@@ -168,6 +168,9 @@ type turn struct {
 func (t *turn) inOrder() {
 	for _, b := range t.order.sorted.of {
 		if t.passes(b) {
+			if t.blocked && t.order.sorted.odd == 0 {
+				break // so do all behind
+			}
 			continue
 		}
 		for i := range b.entries {

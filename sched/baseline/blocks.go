@@ -8,7 +8,8 @@ import (
 // blocks are entries in order, in blocks that are short enough to be changed at little cost and that tell when a walk
 // need not look into them.
 type blocks struct {
-	of []*block
+	of  []*block
+	odd int // jobs that can never start
 }
 
 // block is one or more entries in a row.
@@ -27,10 +28,11 @@ func (e *entry) odd() bool { return e.want.err != nil || e.want.required.Holds <
 
 // fill starts anew with entries in order.
 func (b *blocks) fill(sorted []entry) {
-	b.of = b.of[:0]
+	*b = blocks{of: b.of[:0]}
 	for part := range slices.Chunk(sorted, maxBlock/2) {
 		one := &block{entries: append(make([]entry, 0, maxBlock), part...)}
 		one.sum()
+		b.odd += one.odd
 		b.of = append(b.of, one)
 	}
 }
@@ -68,6 +70,9 @@ func (b *blocks) remove(e *entry) {
 	if at == len(b.of) || b.of[at].entries[in].job != e.job {
 		return
 	}
+	if e.odd() {
+		b.odd--
+	}
 	one := b.of[at]
 	if one.entries = slices.Delete(one.entries, in, in+1); len(one.entries) == 0 {
 		b.of = slices.Delete(b.of, at, at+1)
@@ -77,6 +82,9 @@ func (b *blocks) remove(e *entry) {
 }
 
 func (b *blocks) insert(e *entry) {
+	if e.odd() {
+		b.odd++
+	}
 	at, in := b.find(e)
 	switch {
 	case len(b.of) == 0:

@@ -52,7 +52,9 @@ func (s *Spec) timePerCycle() time.Duration {
 // Experiment is a prepared comparison.
 type Experiment struct {
 	spec Spec
-	log  *trace.Log
+	log  *trace.Log // without its jobs, which are in the workloads
+	// demands are the names of the resources that the log's jobs ask for.
+	demands []string
 	// history is the log that --train names, or nil.
 	history *trace.Log
 	seeds   []*trained
@@ -62,7 +64,9 @@ type Experiment struct {
 
 // Prepare builds the workload of every seed and refuses what cannot be run.
 func Prepare(log *trace.Log, spec *Spec, known *engines.Set, set *systems.Set) (*Experiment, error) {
-	e := &Experiment{spec: *spec, log: log, known: known}
+	kept := *log
+	kept.Jobs = nil
+	e := &Experiment{spec: *spec, log: &kept, demands: demands(log), known: known}
 	if err := e.find(set); err != nil {
 		return nil, err
 	}
@@ -264,7 +268,7 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 	for i, t := range e.seeds {
 		built[i] = t.work
 	}
-	d := &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, e.history, built),
+	d := &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, e.demands, e.history, built),
 		Planning: e.spec.planningDocument(window, slot), Runs: runs, Summary: Summarise(policies, runs)}
 	if len(seeds) == 1 {
 		d.CI95Null = noInterval
