@@ -5,10 +5,10 @@ type news struct {
 	serial  uint64     // of the last snapshot
 	version uint64     // changes with everything that a snapshot shows
 	come    []*tracked // may have come to the pending jobs
-	gone    []*Job     // were among them and are not any more
+	gone    []Pending  // were among them and are not any more
 	lost    bool       // forecasts have changed, too
 	added   []Pending  // of the last snapshot: what has come
-	removed []*Job     // and what had gone
+	removed []Pending  // and what had gone
 	full    bool       // more than added and removed has changed
 }
 
@@ -18,7 +18,7 @@ func (n *news) enters(j *tracked) { n.come = append(n.come, j) }
 // leaves notes that one is not among them any more.
 func (n *news) leaves(j *tracked) {
 	if j.shown {
-		n.gone, j.shown = append(n.gone, j.job), false
+		n.gone, j.shown = append(n.gone, j.asPending()), false
 	}
 }
 
@@ -31,7 +31,7 @@ func (n *news) publish() {
 	for _, j := range n.come {
 		if j.phase == pending && !j.shown && !j.gone && j.job != nil {
 			j.shown = true
-			n.added = append(n.added, Pending{Job: j.job, Prediction: j.prediction, Attained: j.attained})
+			n.added = append(n.added, j.asPending())
 		}
 	}
 	clear(n.come)
@@ -56,11 +56,10 @@ type News struct {
 	Known bool
 	// SameFree tells that Free and Nodes are the same.
 	SameFree bool
-	// Listed tells that Come and Gone are known: the pending jobs that are new, and those that are not pending any more. A
-	// job may have gone and come again. They are valid until the loop's next Step and must not be modified.
-	Listed bool
-	Come   []Pending
-	Gone   []*Job
+	// Listed tells that Come and Gone are known: the pending jobs that are new, and those that are not pending any more, as
+	// they were. A job may have gone and come again. They are valid until the loop's next Step and must not be modified.
+	Listed     bool
+	Come, Gone []Pending
 }
 
 // See returns what is new in a snapshot since the one that the mark remembers, and remembers this one. Of snapshots that

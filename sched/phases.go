@@ -161,7 +161,11 @@ func (s *state) enterPending(j *tracked) {
 
 func enter(to *list[Pending], j *tracked) {
 	i, _ := findWaiting(to, j)
-	to.insert(i, Pending{Job: j.job, Prediction: j.prediction, Attained: j.attained})
+	to.insert(i, j.asPending())
+}
+
+func (j *tracked) asPending() Pending {
+	return Pending{Job: j.job, Prediction: j.prediction, Attained: j.attained}
 }
 
 // enterRunning lists the job; what it holds is the caller's to see to.

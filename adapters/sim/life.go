@@ -180,10 +180,11 @@ func (l *life) start(d *sched.Decision) error {
 		l.list(j)
 	}
 	var names []sched.NodeTasks
+	told := on
 	if !l.byRanges {
-		names = l.names.copy(d.Nodes)
+		told, names = nil, l.names.copy(d.Nodes)
 	}
-	j.record.begin(l.now, on, names, slowed, d.Reason.Probability)
+	j.record.begin(l.now, told, names, slowed, d.Reason.Probability)
 	l.level.pending--
 	l.level.running++
 	l.level.tasks[j.rank()] += j.Tasks

@@ -174,7 +174,7 @@ func (l *logger) plain(event string, at time.Duration, j *job, why string) {
 	}
 	b := l.head(event, at, j)
 	if event == startEvent {
-		b = l.appendPlaces(b, j.record.Ranges)
+		b = l.appendPlaces(b, j.gang.on)
 		if j.record.Slowed {
 			b = append(b, `,"slowed":true`...)
 		}

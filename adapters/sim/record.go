@@ -54,7 +54,7 @@ type JobRecord struct {
 	Told float64
 	// Nodes held its tasks after the last start. It is empty with Config.Ranges.
 	Nodes []sched.NodeTasks
-	// Ranges are the same nodes by index in Config.Nodes.
+	// Ranges are the same nodes by index in Config.Nodes, with Config.Ranges alone.
 	Ranges ranges.Set
 }
 

@@ -65,20 +65,22 @@ func (b *blocks) find(e *entry) (at, in int) {
 	return at, sort.Search(len(entries), func(i int) bool { return entries[i].compare(e) >= 0 })
 }
 
-func (b *blocks) remove(e *entry) {
+// remove takes an entry out. It is false where there is none of its rank and job.
+func (b *blocks) remove(e *entry) bool {
 	at, in := b.find(e)
 	if at == len(b.of) || b.of[at].entries[in].job != e.job {
-		return
-	}
-	if e.odd() {
-		b.odd--
+		return false
 	}
 	one := b.of[at]
+	if one.entries[in].odd() {
+		b.odd--
+	}
 	if one.entries = slices.Delete(one.entries, in, in+1); len(one.entries) == 0 {
 		b.of = slices.Delete(b.of, at, at+1)
-		return
+		return true
 	}
 	one.sum()
+	return true
 }
 
 func (b *blocks) insert(e *entry) {

@@ -49,25 +49,34 @@ func arrival(a, b *sched.Job) int {
 type order struct {
 	rank    func(*sched.Pending) rank
 	sorted  blocks
-	known   map[*sched.Job]entry // those in sorted, while the news lists who comes and goes; else nil
-	arrived []entry              // of the last snapshot, in its order; where known is nil
-	fresh   []entry              // scratch: of this one
-	gone    []entry              // scratch
-	come    []entry              // scratch
+	from    source  // what sorted is made from
+	arrived []entry // of the last snapshot, in its order, if from is snapshots
+	fresh   []entry // scratch: of this one
+	gone    []entry // scratch
+	come    []entry // scratch
 }
 
+// source is what an order is made from.
+type source uint8
+
+const (
+	nothing   source = iota
+	snapshots        // each is compared with the one before
+	listing          // the news lists who has come and gone
+)
+
 // forget drops what is known of the jobs, for when wants have changed.
-func (o *order) forget() { o.sorted, o.known, o.arrived = blocks{}, nil, nil }
+func (o *order) forget() { o.sorted, o.from, o.arrived = blocks{}, nothing, nil }
 
 // update brings the order up to date with a snapshot. News may list what has changed since the last one.
 func (o *order) update(s *sched.Snapshot, c *cache, news *sched.News) {
-	if news.Listed && (o.known != nil || o.arrived != nil) {
-		o.follow(c, news)
+	if news.Listed && o.from != nothing && o.follow(c, news) {
 		return
 	}
-	if o.known != nil {
+	if o.from == listing {
 		o.forget()
 	}
+	o.from = snapshots
 	o.diff(s, c)
 	o.arrived, o.fresh = o.fresh, o.arrived
 	if changes := len(o.gone) + len(o.come); changes > 8+len(o.arrived)/8 {
@@ -84,27 +93,20 @@ func (o *order) update(s *sched.Snapshot, c *cache, news *sched.News) {
 	}
 }
 
-// follow takes in the jobs that have gone and come.
-func (o *order) follow(c *cache, news *sched.News) {
-	if o.known == nil {
-		o.known = make(map[*sched.Job]entry, len(o.arrived))
-		for _, e := range o.arrived {
-			o.known[e.job] = e
-		}
-		o.arrived = nil
-	}
-	for _, job := range news.Gone {
-		if e, ok := o.known[job]; ok {
-			o.sorted.remove(&e)
-			delete(o.known, job)
+// follow takes in the jobs that have gone and come. It is false where the list is not one of changes to the order.
+func (o *order) follow(c *cache, news *sched.News) bool {
+	o.from, o.arrived = listing, nil
+	for i := range news.Gone {
+		p := &news.Gone[i]
+		if !o.sorted.remove(&entry{rank: o.rank(p), job: p.Job}) {
+			return false
 		}
 	}
 	for i := range news.Come {
 		p := &news.Come[i]
-		e := entry{rank: o.rank(p), job: p.Job, want: c.want(p.Job)}
-		o.sorted.insert(&e)
-		o.known[p.Job] = e
+		o.sorted.insert(&entry{rank: o.rank(p), job: p.Job, want: c.want(p.Job)})
 	}
+	return true
 }
 
 // diff lists the snapshot's jobs and those that have come, gone or changed rank. Both

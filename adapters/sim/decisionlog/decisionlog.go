@@ -25,6 +25,11 @@
 //	{"t":75,"event":"preempt","job":"j1",…,"nodes":[{"node":"m0001","tasks":1}],"indices":[1],"part":"j1#2"}
 //	{"t":75,"event":"usage","cpu":[0.25,0],"memory":[0.1,0]}
 //
+// In a log of schema 2 a start has ranges of nodes in place of "nodes": [from,to] are the nodes from index from up to, and
+// without, to, in the order of the cluster's line, with a task on each; a third number is how many tasks each has:
+//
+//	{"t":10,"event":"start","job":"j1",…,"node_ranges":[[0,2],[5,6,4]],"why":"starts now"}
+//
 // The cluster's line comes first and the end's line last. A job's events are submit, start, finish, preempt, task,
 // evict and drop. The deadline is absolute, and 0 for best-effort jobs ("be"). "after" names the jobs that must have
 // finished before the job starts. Jobs with the same "of" are stages of one job, which counts once in numbers of jobs
@@ -97,6 +102,8 @@ type Event struct {
 	Deadline time.Duration
 	// Nodes is where a start puts the tasks. In the cluster's line it is the cluster.
 	Nodes []Node
+	// Ranges are where a start puts the tasks, in place of Nodes, in a log of schema 2.
+	Ranges []Range
 	// Slowed tells that the start is off the preferred nodes.
 	Slowed bool
 	// Why is the reason, as free text.
@@ -135,6 +142,11 @@ type Node struct {
 	Labels   map[string]string  `json:"labels"`
 }
 
+// Range is Tasks tasks on each of the nodes from index From up to, and without, To, in the order of the cluster's line.
+type Range struct {
+	From, To, Tasks int
+}
+
 // Term is one condition of a set of nodes.
 type Term struct {
 	Key    string   `json:"key"`
@@ -144,6 +156,8 @@ type Term struct {
 
 // Header describes the run. It is in the first line.
 type Header struct {
+	// Schema is the version of the log's format, 1 or 2.
+	Schema       int
 	Policy       string
 	Seed         int64
 	Cycle, Span  time.Duration
