@@ -274,7 +274,7 @@ func (c *checker) startRanges(s *Snapshot, job *Job, d *Decision, demand []float
 	case !s.Ranges || len(d.Nodes) > 0:
 		return fmt.Errorf("%w: job %q starts on ranges of nodes, which nobody has asked for", ErrInvalidPlan, job.ID)
 	case !d.Ranges.Within(s.Nodes.Len()):
-		return fmt.Errorf("%w: job %q starts on ranges of nodes %v of %d nodes", ErrInvalidPlan, job.ID, d.Ranges, s.Nodes.Len())
+		return fmt.Errorf("%w: job %q starts on ranges %v of %d nodes", ErrInvalidPlan, job.ID, d.Ranges, s.Nodes.Len())
 	case tasks != int64(job.Tasks):
 		return fmt.Errorf("%w: job %q starts %d of %d tasks", ErrInvalidPlan, job.ID, tasks, job.Tasks)
 	}

@@ -206,8 +206,9 @@ func WithFixedCluster() Option {
 }
 
 // WithRanges is for hosts that number their nodes and take [Decision].Ranges: wide gangs then cost no more than narrow
-// ones, if the policy is a [RangePolicy]. Nodes are numbered from 0 in the order in which they came up, without those that
-// are gone. A plan's numbers are those of its snapshot. Events Started without Nodes say that a job runs where it was to.
+// ones, if the policy is a [RangePolicy]. Nodes are numbered from 0 in the order in which they came up, without those
+// that are gone. A plan's numbers are those of its snapshot. Events Started without Nodes say that a job runs where it
+// was to.
 func WithRanges() Option {
 	return func(l *Loop) error { l.ranges = true; return nil }
 }

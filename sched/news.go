@@ -56,14 +56,15 @@ type News struct {
 	Known bool
 	// SameFree tells that Free and Nodes are the same.
 	SameFree bool
-	// Listed tells that Come and Gone are known: the pending jobs that are new, and those that are not pending any more, as
-	// they were. A job may have gone and come again. They are valid until the loop's next Step and must not be modified.
+	// Listed tells that Come and Gone are known: the pending jobs that are new, and those that are not pending any more,
+	// as they were. A job may have gone and come again. They are valid until the loop's next Step and must not be
+	// modified.
 	Listed     bool
 	Come, Gone []Pending
 }
 
-// See returns what is new in a snapshot since the one that the mark remembers, and remembers this one. Of snapshots that
-// are not a [Loop]'s it knows nothing, nor if it has missed one.
+// See returns what is new in a snapshot since the one that the mark remembers, and remembers this one. Of snapshots
+// that are not a [Loop]'s it knows nothing, nor if it has missed one.
 func (m *Mark) See(s *Snapshot) News {
 	of := s.of
 	if of == nil || s.ledger() == nil || !of.shows(s.Pending) {

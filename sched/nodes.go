@@ -213,8 +213,8 @@ func (ns *NodeSet) Demand(r Resources) ([]float64, error) {
 
 // Held returns what each task of a running job holds, and the indexes of its Nodes, with -1 for a node that is gone.
 // Demand is nil if the job asks for a resource that no node offers. Neither result may be modified. For a job of a
-// [Loop]'s snapshot, with that snapshot's nodes, it is a look-up. Of a job whose nodes are ranges the indexes are theirs;
-// see [NodeSet.Holding].
+// [Loop]'s snapshot, with that snapshot's nodes, it is a look-up. Of a job whose nodes are ranges the indexes are
+// theirs; see [NodeSet.Holding].
 func (ns *NodeSet) Held(r *Running) (demand []float64, on []int32) {
 	if j := r.held; j != nil && j.needs == ns && j.on == ns && len(r.Ranges) == 0 && slices.Equal(j.nodes, r.Nodes) {
 		return j.demand, j.at
@@ -229,8 +229,8 @@ func (ns *NodeSet) Held(r *Running) (demand []float64, on []int32) {
 	return demand, ns.Indexes(make([]int32, 0, len(r.Nodes)), r.Nodes)
 }
 
-// Holding returns what each task of a running job holds and where its tasks are; nodes that are gone are left out. It is
-// [NodeSet.Held] for jobs whose nodes are ranges, and for others, too. Neither result may be modified.
+// Holding returns what each task of a running job holds and where its tasks are; nodes that are gone are left out. It
+// is [NodeSet.Held] for jobs whose nodes are ranges, and for others, too. Neither result may be modified.
 func (ns *NodeSet) Holding(r *Running) (demand []float64, on ranges.Set) {
 	if len(r.Ranges) > 0 {
 		if j := r.held; j != nil && j.needs == ns {

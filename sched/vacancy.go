@@ -76,9 +76,9 @@ func (v *vacancy) seek(a, nodes int, flip uint64) int {
 	return nodes
 }
 
-// Whole tells that every node is alike, that one task of the demand takes the place of a whole one, and that no node has
-// anything left once it is not wholly free. Then [Ledger.Vacant] and [Ledger.FirstVacant] answer what Fits and a search
-// of all nodes would. It is false where the ledger does not know.
+// Whole tells that every node is alike, that one task of the demand takes the place of a whole one, and that no node
+// has anything left once it is not wholly free. Then [Ledger.Vacant] and [Ledger.FirstVacant] answer what Fits and a
+// search of all nodes would. It is false where the ledger does not know.
 func (l *Ledger) Whole(demand []float64) bool {
 	return l.vacant != nil && l.vacant.mixed == 0 && l.nodes.classes == 1 &&
 		fitsOn(demand, l.nodes.capacity[:l.width]) == 1

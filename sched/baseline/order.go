@@ -44,8 +44,8 @@ func arrival(a, b *sched.Job) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// order keeps the pending jobs sorted from cycle to cycle, so that a cycle costs a search for each job that has come and
-// gone. Where nobody tells which these are, it costs a look at each job besides.
+// order keeps the pending jobs sorted from cycle to cycle, so that a cycle costs a search for each job that has come
+// and gone. Where nobody tells which these are, it costs a look at each job besides.
 type order struct {
 	rank    func(*sched.Pending) rank
 	sorted  blocks

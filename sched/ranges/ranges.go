@@ -1,5 +1,5 @@
-// Package ranges describes where a gang runs by ranges of node indexes, so that a gang of 80,000 nodes that lie together
-// is as small as one of 8. The indexes are those of a sched.NodeSet, from 0.
+// Package ranges describes where a gang runs by ranges of node indexes, so that a gang of 80,000 nodes that lie
+// together is as small as one of 8. The indexes are those of a sched.NodeSet, from 0.
 //
 // It knows no node and no job: package sched checks that the indexes are those of nodes. It never changes a set that it
 // was given, and holds nothing else.

@@ -58,8 +58,8 @@ func (c *cluster) fill(nodes []Node) error {
 }
 
 // offered checks that what a node offers makes sense and agrees with itself: its tasks are its whole-node units, up to
-// the most that a gang has, and stand for them where no capacity is given. A capacity that is given and empty, "{}", is a
-// node that takes nothing.
+// the most that a gang has, and stand for them where no capacity is given. A capacity that is given and empty, "{}", is
+// a node that takes nothing.
 func offered(n *Node) (map[string]float64, error) {
 	if n.Tasks < 0 {
 		return nil, fmt.Errorf("%w: node %q offers %d tasks", ErrSyntax, n.Node, n.Tasks)

@@ -25,8 +25,8 @@
 //	{"t":75,"event":"preempt","job":"j1",…,"nodes":[{"node":"m0001","tasks":1}],"indices":[1],"part":"j1#2"}
 //	{"t":75,"event":"usage","cpu":[0.25,0],"memory":[0.1,0]}
 //
-// In a log of schema 2 a start has ranges of nodes in place of "nodes": [from,to] are the nodes from index from up to, and
-// without, to, in the order of the cluster's line, with a task on each; a third number is how many tasks each has:
+// In a log of schema 2 a start has ranges of nodes in place of "nodes": [from,to] are the nodes from index from up to,
+// and without, to, in the order of the cluster's line, with a task on each; a third number is how many tasks each has:
 //
 //	{"t":10,"event":"start","job":"j1",…,"node_ranges":[[0,2],[5,6,4]],"why":"starts now"}
 //

@@ -198,7 +198,8 @@ func (e *Event) place(given [][]int) error {
 	}
 	for _, g := range given {
 		if len(g) < 2 || len(g) > 3 || g[0] < 0 || g[1] <= g[0] || len(g) == 3 && g[2] < 1 {
-			return fmt.Errorf("%w: node_ranges: found %v, expected [from,to] or [from,to,tasks], from below to", ErrSyntax, g)
+			return fmt.Errorf("%w: node_ranges: found %v, expected [from,to] or [from,to,tasks], from below to",
+				ErrSyntax, g)
 		}
 		r := Range{From: g[0], To: g[1], Tasks: 1}
 		if len(g) == 3 {
