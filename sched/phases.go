@@ -61,7 +61,7 @@ func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
 	}
 	j.lost(e, j.use)
 	j.move(time.Time{}, where{}, nil)
-	j.phase, j.slowed, j.dated = pending, false, false
+	j.phase, j.speed, j.dated = pending, 0, false
 	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {
 		j.phase = delayed
 		s.delayed = append(s.delayed, j)
@@ -103,7 +103,7 @@ func (s *state) beginStop(j *tracked, e *Event, now time.Time) error {
 	}
 	s.leave(j)
 	j.move(since, on, s.set)
-	j.phase, j.slowed = stopping, s.slows(j)
+	j.phase, j.speed = stopping, s.speed(j)
 	s.stopping = append(s.stopping, j)
 	s.hold(j, -1)
 	return nil
@@ -171,17 +171,17 @@ func (j *tracked) asPending() Pending {
 // enterRunning lists the job; what it holds is the caller's to see to.
 func (s *state) enterRunning(j *tracked, as phase, since time.Time, on where) {
 	j.move(since, on, s.set)
-	j.phase, j.slowed = as, s.slows(j)
+	j.phase, j.speed = as, s.speed(j)
 	i, _ := s.findRunning(j)
 	s.running.insert(i, j.asRunning())
 }
 
-// slows tells whether a job is slowed down where it is.
-func (s *state) slows(j *tracked) bool {
+// speed is how fast a job runs where it is.
+func (s *state) speed(j *tracked) float64 {
 	if len(j.ranges) > 0 {
-		return s.set.slowedOn(j.job, j.ranges)
+		return s.set.SpeedOn(j.job, j.ranges)
 	}
-	return s.set.Slowed(j.job, j.nodes)
+	return s.set.Speed(j.job, j.nodes)
 }
 
 // move notes where the job's tasks are. Ranges are those of a set's nodes.
@@ -201,7 +201,7 @@ func (w where) none() bool { return len(w.nodes)+len(w.ranges) == 0 }
 
 func (j *tracked) asRunning() Running {
 	r := Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Ranges: j.ranges,
-		Slowed: j.slowed, Use: j.use, held: j}
+		Speed: j.speed, Use: j.use, held: j}
 	r.until = r.Until()
 	return r
 }

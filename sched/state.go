@@ -358,8 +358,8 @@ func (s *state) rebuild() {
 		j.name()
 		r.Nodes, r.Ranges = j.nodes, nil
 		if !slices.Contains(j.places(s.set), -1) {
-			j.slowed = s.set.Slowed(j.job, j.nodes)
-			r.Slowed, r.until = j.slowed, time.Time{}
+			j.speed = s.set.Speed(j.job, j.nodes)
+			r.Speed, r.until = j.speed, time.Time{}
 		} // else it ran as it did before its node was gone
 		s.hold(j, -1)
 	}

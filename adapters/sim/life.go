@@ -81,6 +81,7 @@ type life struct {
 	parts     []*job
 	partsByID map[string]*job
 	sharing   []*job
+	outages   *outages
 	// charge is how long the cycle has taken, in a simulation in which that time passes; else nil.
 	charge func() time.Duration
 }
@@ -93,16 +94,20 @@ type tally struct {
 // news is the number of arrivals and completions so far.
 func (l *life) news() int { return l.next + l.tally.finished }
 
-// nextInstant is when next a job arrives or ends.
+// nextInstant is when next a job arrives or ends, or a node is lost or comes back.
 func (l *life) nextInstant() (at time.Duration, ok bool) {
 	at, ok = l.physics.next()
+	if turn, some := l.outages.due(); some && (!ok || turn < at) {
+		at, ok = turn, true
+	}
 	if l.next < len(l.jobs) && (!ok || l.jobs[l.next].arrive < at) {
 		return l.jobs[l.next].arrive, true
 	}
 	return at, ok
 }
 
-// advance lets everything happen up to and including a time. In one instant, ends come before submissions.
+// advance lets everything happen up to and including a time. In one instant, ends come first, then outages, then
+// submissions.
 func (l *life) advance(to time.Duration) {
 	for at, ok := l.nextInstant(); ok && at <= to; at, ok = l.nextInstant() {
 		l.pass(at)
@@ -112,6 +117,7 @@ func (l *life) advance(to time.Duration) {
 			l.finish(&l.jobs[i])
 		}
 		l.tasksEnd(l.ended.done, l.ended.evicted)
+		l.turnNodes(at)
 		for ; l.next < len(l.jobs) && l.jobs[l.next].arrive <= at; l.next++ {
 			l.submit(&l.jobs[l.next])
 		}
@@ -163,11 +169,8 @@ func (l *life) start(d *sched.Decision) error {
 		l.refuse(d, errNoRoom)
 		return nil
 	}
-	slowed, stretch := j.Slowdown > 1 && l.slowed(j, on), 1.0
-	if slowed {
-		stretch = j.Slowdown
-	}
-	switch err := l.physics.start(l.now, &j.gang, on, stretch); {
+	speed := l.nodes.SpeedOn(j.Job, on)
+	switch err := l.physics.start(l.now, &j.gang, on, sched.Stretch(speed)); {
 	case errors.Is(err, errNoRoom):
 		l.refuse(d, err)
 		return nil
@@ -184,7 +187,7 @@ func (l *life) start(d *sched.Decision) error {
 	if !l.byRanges {
 		told, names = nil, l.names.copy(d.Nodes)
 	}
-	j.record.begin(l.now, told, names, slowed, d.Reason.Probability)
+	j.record.begin(l.now, told, names, speed, d.Reason.Probability)
 	l.level.pending--
 	l.level.running++
 	l.level.tasks[j.rank()] += j.Tasks
@@ -210,27 +213,14 @@ func (l *life) resolve(j *job, d *sched.Decision) (ranges.Set, bool) {
 		}
 		l.found = l.found.Append(int32(n), int32(nt.Tasks))
 	}
-	if !j.Required.IsAny() {
+	if !j.Required.IsAny() || len(l.outages.turns) > 0 {
 		for n := range l.found.All() {
-			if !j.Required.Matches(l.nodes.Node(int(n)).Labels) {
+			if l.outages.down[n] > 0 || !j.Required.Matches(l.nodes.Node(int(n)).Labels) {
 				return nil, false
 			}
 		}
 	}
 	return l.places.copy(l.found), true
-}
-
-// slowed tells whether any of the nodes is outside those that the job prefers.
-func (l *life) slowed(j *job, on ranges.Set) bool {
-	if j.Preferred.IsAny() {
-		return false
-	}
-	for n := range on.All() {
-		if !j.Preferred.Matches(l.nodes.Node(int(n)).Labels) {
-			return true
-		}
-	}
-	return false
 }
 
 func (l *life) refuse(d *sched.Decision, why error) {

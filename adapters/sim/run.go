@@ -59,7 +59,7 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, err
 	}
 	opts := []sched.Option{sched.WithStopwatch(e.watch), sched.WithCycle(cfg.Cycle)}
-	if cfg.Ranges {
+	if cfg.Ranges && len(cfg.Outages) == 0 { // nodes that are lost would change the numbers of others
 		opts = append(opts, sched.WithRanges())
 	}
 	loop, err := sched.NewLoop(e.life, cfg.Policy, cfg.Predictor, opts...)
@@ -187,7 +187,7 @@ func (e *engine) decide(ctx context.Context) error {
 	e.rejected += s.rejected + l.tally.refused - refused
 	e.last = s.plan
 	e.behind = l.news() > news
-	if l.tally.starts > starts || l.level.running > 0 || l.next < len(l.jobs) {
+	if l.tally.starts > starts || l.level.running > 0 || l.next < len(l.jobs) || l.outages.next < len(l.outages.turns) {
 		e.idle = 0
 		return nil
 	}

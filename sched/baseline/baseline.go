@@ -188,8 +188,8 @@ func (t *turn) passes(b *block) bool {
 	case t.blocked:
 		t.queueUp()
 		return true
-	case t.strict || t.preempts || w == nil || w.required.bound >= b.least,
-		w.preferred != nil && w.preferred.bound >= b.least,
+	case t.strict || t.preempts || w == nil,
+		slices.ContainsFunc(w.sites, func(s *site) bool { return s.bound >= b.least }),
 		t.plan.Rest.Code != "" && t.rest != w.required:
 		return false
 	}
@@ -305,10 +305,10 @@ func (t *turn) pack() *place.Placer {
 	return &t.placer
 }
 
-// start places the gang on preferred nodes, or else on any it may use.
+// start places the gang on its fastest nodes, or else on slower ones.
 func (t *turn) start(job *sched.Job, w *want) bool {
-	for _, p := range [...]*site{w.preferred, w.required} {
-		if p == nil || p.bound < job.Tasks {
+	for _, p := range w.sites {
+		if p.bound < job.Tasks {
 			continue
 		}
 		on, ok := t.place(job, w, p)

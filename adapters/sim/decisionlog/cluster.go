@@ -81,6 +81,12 @@ func offered(n *Node) (map[string]float64, error) {
 	return n.Capacity, nil
 }
 
+// has tells whether there is a node of that name.
+func (c *cluster) has(name string) bool {
+	_, known := c.byName[name]
+	return known
+}
+
 // amounts are a demand in numbers, in order of names. Without one it is a whole node.
 func (c *cluster) amounts(demand map[string]float64) []amount {
 	if len(demand) == 0 {
@@ -132,18 +138,19 @@ func (c *cluster) named(e *Event) ([]Node, error) {
 	return out, nil
 }
 
-// allowed checks that a job may use the nodes of a range, and tells whether some are not among those it prefers.
-func (c *cluster) allowed(j *life, r *Range) (off bool, err error) {
-	if len(j.required)+len(j.preferred) == 0 {
-		return false, nil
+// allowed checks that a job may use the nodes of a range, and tells how fast it runs on the slowest of them.
+func (c *cluster) allowed(j *life, r *Range) (speed float64, err error) {
+	speed = 1
+	if len(j.required)+len(j.speeds) == 0 {
+		return speed, nil
 	}
 	for at := r.From; at < r.To; at++ {
 		if !matches(j.required, c.labels[at]) {
-			return false, fmt.Errorf("%w: %q is not among those required", ErrNode, c.names[at])
+			return 0, fmt.Errorf("%w: %q is not among those required", ErrNode, c.names[at])
 		}
-		off = off || !matches(j.preferred, c.labels[at])
+		speed = min(speed, j.speedOn(c.labels[at]))
 	}
-	return off, nil
+	return speed, nil
 }
 
 // tolerance is the share of a capacity by which rounded sums may exceed it.
