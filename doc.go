@@ -15,7 +15,8 @@
 //	           opens any of them by a string
 //	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), distsched, baseline and
 //	           backfill; overcommit runs others on machines that are promised twice; sched/place has what
-//	           policies share: it packs gangs and divides nodes; sched/usage is what tasks are measured to
+//	           policies share: it packs gangs and divides nodes; sched/ranges is where gangs run, by ranges of
+//	           nodes; sched/usage is what tasks are measured to
 //	           use; sched/paths forecasts the rest of jobs that have stages; sched/record keeps snapshots,
 //	           to be planned again; sched/outlook tells when jobs start, sched/whatif changes a snapshot,
 //	           sched/why explains jobs that wait;

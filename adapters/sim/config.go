@@ -56,6 +56,12 @@ type Config struct {
 	// Log receives the decision log, one JSON object per line, as package decisionlog describes. Nil keeps none. Run
 	// buffers and flushes but does not close it.
 	Log io.Writer
+	// LogRanges has starts in the log name ranges of nodes in place of each node: the log's schema 2.
+	LogRanges bool
+	// Ranges has plans and records hold ranges of nodes in place of names, where the policy is a [sched.RangePolicy]: a
+	// wide gang then costs no more than a narrow one. CycleObserver sees such plans and snapshots. It changes no result
+	// but that [JobRecord] has Ranges in place of Nodes.
+	Ranges bool
 	// ChargeSolverTime has the wall-clock time of a cycle pass in the simulation too, before its plan is carried out.
 	// Runs are then not repeatable.
 	ChargeSolverTime bool
