@@ -58,8 +58,11 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	loop, err := sched.NewLoop(e.life, cfg.Policy, cfg.Predictor,
-		sched.WithStopwatch(e.watch), sched.WithCycle(cfg.Cycle))
+	options := []sched.Option{sched.WithStopwatch(e.watch), sched.WithCycle(cfg.Cycle)}
+	if cfg.Fresh {
+		options = append(options, sched.WithFreshPredictions())
+	}
+	loop, err := sched.NewLoop(e.life, cfg.Policy, cfg.Predictor, options...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
