@@ -10,14 +10,14 @@ import (
 
 // Posterior forecasts the stages of a job from what the stages before them took. Make one with [NewPosterior].
 //
-// The forecasts come from another predictor, which knows each stage by its history alone. But the stages of one job tend
-// to be long or short together. So whenever a stage ends, the forecasts of those that are left are shifted and narrowed.
-// Jobs without [Job].Of, and those of whose stages none has ended, are forecast as by the other predictor.
+// The forecasts come from another predictor, which knows each stage by its history alone. But the stages of one job
+// tend to be long or short together. So whenever a stage ends, the forecasts of those that are left are shifted and
+// narrowed. Jobs without [Job].Of, and those of whose stages none has ended, are forecast as by the other predictor.
 //
-// Posterior goes by how many standard deviations a stage took more than its median, both as [BeliefOf] has them. Call
-// that z. It is taken to be the sum of a part that all stages of a job share, of variance s, and of a part of its own, of
-// variance 1-s. The shared part is a [Belief] that begins as (0, s) and is updated with the z of each stage that ends
-// (section 4.1 of SLearn, NSDI 2022, where the tasks of a job are what the stages are here). How much is shared is
+// Posterior goes by how many standard deviations a stage took more than its median, both as [BeliefOf] has them.
+// Call that z. It is taken to be the sum of a part that all stages of a job share, of variance s, and of a part of its
+// own, of variance 1-s. The shared part is a [Belief] that begins as (0, s) and is updated with the z of each stage that
+// ends (section 4.1 of SLearn, NSDI 2022, where the tasks of a job are what the stages are here). How much is shared is
 // learnt from all jobs: s is the correlation of the z of stages of one job. It begins at 0, so that nothing changes
 // before there is evidence.
 //

@@ -33,8 +33,8 @@ func TestPosteriorNeedsAPredictor(t *testing.T) {
 	require.ErrorIs(t, err, predict.ErrOptions)
 }
 
-// runStages runs jobs of three stages whose times are 100 s plus what all stages of the job share, of standard deviation
-// 20 s times the root of the share, plus what each has of its own.
+// runStages runs jobs of three stages whose times are 100 s plus what all stages of the job share, of standard
+// deviation 20 s times the root of the share, plus what each has of its own.
 func runStages(t testing.TB, p predict.Predictor, share float64, jobs int) (errors, without float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 8))

@@ -129,8 +129,8 @@ func TestJointTrustsWhatProvesRight(t *testing.T) {
 	assert.Greater(t, trial(apart, 100, 0, func(int) float64 { return 50 * math.Exp2(6*random.Unit()-3) }), 80)
 }
 
-// As long as pilots prove better, a job goes by its pilots. Once they prove worse than the posterior, that stands between
-// history and pilots, and goes with the pilots where they contradict.
+// As long as pilots prove better, a job goes by its pilots. Once they prove worse than the posterior, that stands
+// between history and pilots, and goes with the pilots where they contradict.
 func TestJointJoins(t *testing.T) {
 	for _, c := range []struct{ pilots, from, to float64 }{
 		{21, 20, 20.99}, {25, 20.5, 24.99}, {200, 195, 199.999}, {2, 2.00001, 3},
