@@ -17,7 +17,8 @@ type known struct {
 	cycle      uint64
 	// slot and window are those with which the rest was worked out.
 	slot, window time.Duration
-	runtimes     runtimes
+	levels       []sched.Speed
+	runtimes     runtimes // by level
 	// rest is what is left of the whole job after this stage, nil if nothing is. whole is the time from the stage's start
 	// to the end of the whole job: of runtimes and rest.
 	rest  *dist.Histogram
@@ -61,15 +62,15 @@ const (
 
 // planned is a start later than now.
 type planned struct {
-	start  time.Time // zero if there is none
-	slowed bool
+	start time.Time // zero if there is none
+	level int
 }
 
 // choice is an equivalence set the job may run on.
 type choice struct {
 	*sched.Site
-	slowed bool
-	usage  []float64
+	level int
+	usage []float64
 	// earliest is the first slot in which nodes are expected to have room for the gang. It is worked out only for
 	// stuck jobs and is 0 for all others.
 	earliest int
@@ -108,10 +109,11 @@ func (p *Policy) assess(k *known) error {
 	if err != nil {
 		return err
 	}
-	if k.runtimes, err = p.cfg.forecast(k.job, k.prediction); err != nil {
+	k.levels = k.job.Levels()
+	if k.runtimes, err = p.cfg.runtimes(k.job, k.prediction, k.levels); err != nil {
 		return err
 	}
-	if k.whole, err = k.runtimes.before(k.rest, k.job.Slowdown > 1); err != nil {
+	if k.whole, err = k.runtimes.before(k.rest); err != nil {
 		return fmt.Errorf("job %s: %w", k.job.ID, err)
 	}
 	k.width = p.width(k.job, k.rest)
@@ -134,25 +136,17 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, j.Required)
 		return
 	}
-	add := func(set sched.EquivalenceSet, slowed bool) {
-		if at := nodes.Site(set, demand); at.Holds >= j.Tasks {
-			k.choices = append(k.choices, choice{Site: at, slowed: slowed, usage: p.usage(k, slowed)})
-		}
+	levels := k.levels
+	if p.cfg.Without&SoftPreferences != 0 {
+		levels = levels[:1]
 	}
-	widest := j.Required
-	if j.Preferred.IsAny() || j.Slowdown <= 1 {
-		add(widest, false)
-	} else {
-		preferred := j.Required.And(j.Preferred)
-		add(preferred, false)
-		if p.cfg.Without&SoftPreferences == 0 {
-			add(widest, true)
-		} else {
-			widest = preferred
+	for l := range levels {
+		if at := nodes.Site(levels[l].On, demand); at.Holds >= j.Tasks {
+			k.choices = append(k.choices, choice{Site: at, level: l, usage: p.usage(k, l)})
 		}
 	}
 	if len(k.choices) == 0 {
-		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, widest)
+		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, levels[len(levels)-1].On)
 	}
 }
 
@@ -171,13 +165,13 @@ func (p *Policy) width(j *sched.Job, rest *dist.Histogram) float64 {
 
 // usage is the probability that a job still runs, by slots since its start. In the first slot it is 1. Of a stage it
 // is the share of its room that the whole job is expected to hold, as later stages need room, too.
-func (p *Policy) usage(k *known, slowed bool) []float64 {
+func (p *Policy) usage(k *known, level int) []float64 {
 	u := make([]float64, p.cfg.slots())
-	dist.Survivals(u, k.runtimes.on(slowed), 0, p.cfg.Slot.Seconds())
+	dist.Survivals(u, k.runtimes[level], 0, p.cfg.Slot.Seconds())
 	fall(u)
 	if k.width > 0 {
 		whole := make([]float64, len(u))
-		dist.Survivals(whole, k.whole.on(slowed), 0, p.cfg.Slot.Seconds())
+		dist.Survivals(whole, k.whole[level], 0, p.cfg.Slot.Seconds())
 		fall(whole)
 		for t := range u {
 			u[t] += float64(k.width * max(0, whole[t]-u[t]))

@@ -20,8 +20,9 @@ type held struct {
 	cycle      uint64
 	worth      utility.Utility
 	guard      *guard // of worth
-	runtimes   runtimes
-	rest       *dist.Histogram // what is left of the whole job after this stage; nil if nothing is
+	speed      float64
+	runtime    dist.Distribution // at that speed
+	rest       *dist.Histogram   // what is left of the whole job after this stage; nil if nothing is
 	// fault says why there is no forecast. The job is then expected to hold its nodes for the whole window. It is not
 	// preempted, since the price is unknown.
 	fault error
@@ -41,10 +42,11 @@ type held struct {
 // holding returns what is kept about a running job.
 func (p *Policy) holding(r *sched.Running) *held {
 	h := p.held[r.Job.ID]
-	if h == nil || h.job != r.Job || !h.started.Equal(r.Started) || !same(h.prediction, r.Prediction) {
-		h = &held{job: r.Job, prediction: r.Prediction, started: r.Started}
+	if h == nil || h.job != r.Job || !h.started.Equal(r.Started) || h.speed != r.Speed ||
+		!same(h.prediction, r.Prediction) {
+		h = &held{job: r.Job, prediction: r.Prediction, started: r.Started, speed: r.Speed}
 		h.worth, h.guard = worthOf(r.Job)
-		h.runtimes, h.fault = p.cfg.forecast(r.Job, r.Prediction)
+		h.runtime, h.fault = p.cfg.forecast(r.Job, r.Prediction, r.Speed)
 		p.held[r.Job.ID] = h
 	}
 	h.cycle = p.cycle
@@ -92,7 +94,7 @@ func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
 		return
 	}
 	elapsed := now.Sub(r.Started).Seconds()
-	slot, d := p.cfg.Slot.Seconds(), h.runtimes.on(r.Slowed)
+	slot, d := p.cfg.Slot.Seconds(), h.runtime
 	if _, hi := d.Bounds(); elapsed >= hi || d.CDF(elapsed) >= 1 {
 		p.overdue(h, d, elapsed)
 		return
@@ -133,9 +135,9 @@ func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 	return until
 }
 
-// reserve fills h.room. After this stage its whole job goes on for the rest, taken at some equally likely values, with
+// extend fills h.room. After this stage its whole job goes on for the rest, taken at some equally likely values, with
 // the given width.
-func (p *Policy) reserve(h *held, width float64) {
+func (p *Policy) extend(h *held, width float64) {
 	slot := p.cfg.Slot.Seconds()
 	clear(h.room)
 	for i := range quantiles {
@@ -168,7 +170,7 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	if p.cfg.PreemptWeight == 0 {
 		return 0
 	}
-	d := h.runtimes.on(r.Slowed)
+	d := h.runtime
 	elapsed := max(0, now.Sub(r.Started).Seconds())
 	began := r.Started.Sub(r.Job.Submitted).Seconds()
 	worth, left := 0.0, 0.0
