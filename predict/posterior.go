@@ -16,10 +16,10 @@ import (
 //
 // Posterior goes by how many standard deviations a stage took more than its median, both as [BeliefOf] has them.
 // Call that z. It is taken to be the sum of a part that all stages of a job share, of variance s, and of a part of its
-// own, of variance 1-s. The shared part is a [Belief] that begins as (0, s) and is updated with the z of each stage that
-// ends (section 4.1 of SLearn, NSDI 2022, where the tasks of a job are what the stages are here). How much is shared is
-// learnt from all jobs: s is the correlation of the z of stages of one job. It begins at 0, so that nothing changes
-// before there is evidence.
+// own, of variance 1-s. The shared part is a [Belief] that begins as (0, s) and is updated with the z of each stage
+// that ends (section 4.1 of SLearn, NSDI 2022, where the tasks of a job are what the stages are here). How much is
+// shared is learnt from all jobs: s is the correlation of the z of stages of one job. It begins at 0, so that nothing
+// changes before there is evidence.
 //
 // It is safe for concurrent use.
 type Posterior struct {
