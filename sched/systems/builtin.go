@@ -77,7 +77,7 @@ func policies() []System {
 			Summary: "starts stages in order of deadline; each stage has its share of the time to the job's deadline"},
 		System{Name: "critical-path", Stages: true, Policy: plain(baseline.NewCriticalPath), Predictor: fromTruth,
 			Summary: "starts the stages with the longest remaining path first, by true runtimes, which only a simulation knows"},
-		System{Name: "3sigma-posterior", Paper: ours, Stages: true, Policy: variant("3sigma"), Predictor: fromStages,
+		System{Name: "3sigma-posterior", Paper: ours, Stages: true, Policy: newStages, Predictor: fromStages,
 			Summary: "3sigma that forecasts the later stages of a job also by what its first stages took"},
 		System{Name: "sjf", Summary: "starts jobs in order of estimated runtime", Policy: plain(baseline.NewSJF)},
 		System{Name: "easy", Paper: easyPaper, Policy: backfilling(backfill.NewEasy),
@@ -242,6 +242,20 @@ func variant(name string) func(*Planning) (sched.Policy, error) {
 		}
 		return policy, nil
 	}
+}
+
+// newStages makes 3Sigma under the name of the system whose forecasts go by earlier stages.
+func newStages(p *Planning) (sched.Policy, error) {
+	c, err := p.threeSigma("3sigma")
+	if err != nil {
+		return nil, err
+	}
+	c.Name = "3sigma-posterior"
+	policy, err := threesigma.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return policy, nil
 }
 
 // newKeep makes the policy of package keep.
