@@ -37,6 +37,9 @@ type Config struct {
 	Policy sched.Policy
 	// Predictor forecasts. Completions teach it as the simulation runs.
 	Predictor predict.Predictor
+	// Fresh has jobs that wait forecast again in every cycle in which something was learnt, as
+	// [sched.WithFreshPredictions] does. Otherwise a job is forecast once, when it is submitted.
+	Fresh bool
 	// Cycle is the time between decisions, which fall on its multiples. With 0 the policy is asked at each instant at
 	// which something arrived or finished.
 	Cycle time.Duration

@@ -62,6 +62,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Ranges && len(cfg.Outages) == 0 { // nodes that are lost would change the numbers of others
 		opts = append(opts, sched.WithRanges())
 	}
+	if cfg.Fresh {
+		opts = append(opts, sched.WithFreshPredictions())
+	}
 	loop, err := sched.NewLoop(e.life, cfg.Policy, cfg.Predictor, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)

@@ -78,6 +78,8 @@ func policies() []System {
 			Summary: "starts stages in order of deadline; each stage has its share of the time to the job's deadline"},
 		System{Name: "critical-path", Stages: true, Policy: plain(baseline.NewCriticalPath), Predictor: fromTruth,
 			Summary: "starts the stages with the longest remaining path first, by true runtimes, which only a simulation knows"},
+		System{Name: "3sigma-posterior", Paper: ours, Stages: true, Policy: newStages, Predictor: fromStages,
+			Summary: "3sigma that forecasts the later stages of a job also by what its first stages took"},
 		System{Name: "sjf", Summary: "starts jobs in order of estimated runtime", Policy: plain(baseline.NewSJF)},
 		System{Name: "easy", Paper: easyPaper, Policy: backfilling(backfill.NewEasy),
 			Summary: "starts jobs in order of submission, and later jobs early if they do not delay the first waiting job"},
@@ -303,6 +305,20 @@ func variant(name string) func(*Planning) (sched.Policy, error) {
 	}
 }
 
+// newStages makes 3Sigma under the name of the system whose forecasts go by earlier stages.
+func newStages(p *Planning) (sched.Policy, error) {
+	c, err := p.threeSigma("3sigma")
+	if err != nil {
+		return nil, err
+	}
+	c.Name = "3sigma-posterior"
+	policy, err := threesigma.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return policy, nil
+}
+
 // newKeep makes the policy of package keep.
 func newKeep(name string) func(*Planning) (sched.Policy, error) {
 	return func(p *Planning) (sched.Policy, error) {
@@ -392,6 +408,15 @@ func backfilling(policy func(backfill.Estimate) sched.Policy) func(*Planning) (s
 }
 
 func fromHistory(k *Knowledge) (predict.Predictor, error) { return k.History() }
+
+// fromStages is history, corrected by the stages of a job that have ended.
+func fromStages(k *Knowledge) (predict.Predictor, error) {
+	h, err := k.History()
+	if err != nil {
+		return nil, err
+	}
+	return predict.NewPosterior(h)
+}
 
 func fromTruth(k *Knowledge) (predict.Predictor, error) { return predict.NewPerfect(k.Truth) }
 

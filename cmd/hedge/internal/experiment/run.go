@@ -18,6 +18,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/slearn"
@@ -323,8 +324,9 @@ func (e *Experiment) run(
 	if err != nil {
 		return nil, err
 	}
+	_, fresh := predictor.(*predict.Posterior) // what is learnt from one stage is about those that wait
 	c := sim.Config{
-		Nodes: s.nodes(), Jobs: t.work.Jobs, Policy: policy, Predictor: predictor,
+		Nodes: s.nodes(), Jobs: t.work.Jobs, Policy: policy, Predictor: predictor, Fresh: fresh,
 		Cycle: s.Cycle, Span: t.work.Span, TasksPerNode: 1, Seed: s.Seeds[at],
 		ChargeSolverTime: s.ChargeSolverTime, Progress: step, LogRanges: s.LogRanges, Ranges: !s.Estimates,
 	}
