@@ -18,6 +18,7 @@ type candidate struct {
 	traits  traits
 	size    []float64
 	slow    float64 // expected slowdown, 1 for full speed
+	slowed  float64 // probability of running slowed
 	never   bool    // the plan gives it up, or even empty nodes cannot hold it
 }
 
@@ -149,21 +150,23 @@ func (e *Estimator) pend(c *cycle, index int) {
 	w.seen = e.round
 	if d := c.decision[p.Job.ID]; d != nil && d.Kind == sched.Start {
 		add(c.free, size, -1)
-		slow := 1.0
+		slow, slowed := 1.0, 0.0
 		if c.snap.Nodes.Slowed(p.Job, d.Nodes) {
-			slow = p.Job.SlowdownOrOne()
+			slow, slowed = p.Job.SlowdownOrOne(), 1
 		}
 		if !p.Job.Preferred.IsAny() {
 			e.slow.learn(slow > 1)
 		}
 		c.running = append(c.running, held{hash: w.hash, runtime: runtime, slow: slow, size: size})
 		e.started(w, c.now)
-		c.starting = append(c.starting, candidate{waiting: w, pending: p, index: index, traits: t, slow: slow})
+		c.starting = append(c.starting, candidate{waiting: w, pending: p, index: index, traits: t, slow: slow,
+			slowed: slowed})
 		return
 	}
 	w.cycles++
 	j := candidate{waiting: w, pending: p, index: index, traits: t, size: size,
-		slow: 1 + float64((p.Job.SlowdownOrOne()-1)*e.slow.of(p.Job))}
+		slowed: e.slow.of(p.Job)}
+	j.slow = 1 + float64((p.Job.SlowdownOrOne()-1)*j.slowed)
 	for r, x := range size {
 		j.never = j.never || x > c.total[r]+enough
 	}
@@ -472,7 +475,8 @@ func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
 			e.scratch = append(e.scratch, start+float64(j.slow*x))
 		}
 		if j.job.Deadline > 0 && due > start {
-			met += runtime.CDF((due-start)/j.slow) / parts
+			fast, slow := runtime.CDF(due-start), runtime.CDF((due-start)/j.job.SlowdownOrOne())
+			met += (fast + float64((slow-fast)*j.slowed)) / parts
 		}
 	}
 	slices.SortFunc(e.scratch, cmp.Compare[float64])
@@ -492,8 +496,12 @@ func (e *Estimator) chance(c *cycle, j *candidate, met, start float64) float64 {
 	}
 	f := odds.Foretold{Chance: odds.Doubtful(met, j.pending.Prediction.Samples),
 		Passed: min(1, (c.now+start-j.traits.submitted)/max(j.job.Deadline.Seconds(), 1))}
-	if due(j.cycles) {
-		e.promises.add(j.job.ID, j.traits.deadline, e.round, f)
+	stage := waited
+	if j.cycles <= 1 {
+		stage = arriving
 	}
-	return e.odds.Tell(f)
+	if due(j.cycles) {
+		e.promises.add(j.job.ID, j.traits.deadline, e.round, stage, f)
+	}
+	return e.odds[stage].Tell(f)
 }

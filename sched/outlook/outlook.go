@@ -102,7 +102,7 @@ type Estimator struct {
 	orders    scores
 	observed  []observed
 	slow      slowed
-	odds      odds.Calibrator
+	odds      [stages]odds.Calibrator
 	promises  promises
 	turn      int // the order to ask next
 	givesUp   float64
@@ -124,8 +124,11 @@ func New(c Config) (*Estimator, error) {
 	case c.Work < 1:
 		return nil, fmt.Errorf("%w: work of %d, want at least 1", ErrConfig, c.Work)
 	}
-	return &Estimator{config: c, jobs: map[string]*waiting{}, odds: odds.New(),
-		promises: promises{of: map[string]*promise{}}}, nil
+	e := &Estimator{config: c, jobs: map[string]*waiting{}, promises: promises{of: map[string]*promise{}}}
+	for i := range e.odds {
+		e.odds[i] = odds.New()
+	}
+	return e, nil
 }
 
 // waiting is what is known of a pending job.
