@@ -7,7 +7,6 @@ import (
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/internal/odds"
 )
 
 // candidate is a pending job of this cycle.
@@ -18,8 +17,9 @@ type candidate struct {
 	traits  traits
 	size    []float64
 	slow    float64 // expected slowdown, 1 for full speed
-	slowed  float64 // probability of running slowed
-	never   bool    // the plan gives it up, or even empty nodes cannot hold it
+	// fast and off are the slowdowns on the nodes where it is fastest, and off them.
+	fast, off float64
+	never     bool // the plan gives it up, or even empty nodes cannot hold it
 }
 
 // held is a job that runs once the plan is carried out.
@@ -88,11 +88,8 @@ func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
 			add(c.free, size, 1)
 			continue
 		}
-		h := held{hash: hashOf(r.Job.ID, e.config.Seed), runtime: forecast(r.Prediction.Dist, r.Prediction.Point), size: size,
-			slow: 1}
-		if r.Slowed {
-			h.slow = r.Job.SlowdownOrOne()
-		}
+		h := held{hash: hashOf(r.Job.ID, e.config.Seed), runtime: forecast(r.Prediction.Dist, r.Prediction.Point), size: size}
+		h.slow = sched.Stretch(r.Speed)
 		h.ran = max(0, s.Now.Sub(r.Started).Seconds()) / h.slow
 		h.passed = h.runtime.CDF(h.ran)
 		c.running = append(c.running, h)
@@ -150,23 +147,22 @@ func (e *Estimator) pend(c *cycle, index int) {
 	w.seen = e.round
 	if d := c.decision[p.Job.ID]; d != nil && d.Kind == sched.Start {
 		add(c.free, size, -1)
-		slow, slowed := 1.0, 0.0
-		if c.snap.Nodes.Slowed(p.Job, d.Nodes) {
-			slow, slowed = p.Job.SlowdownOrOne(), 1
-		}
-		if !p.Job.Preferred.IsAny() {
-			e.slow.learn(slow > 1)
+		slow := sched.Stretch(c.snap.Nodes.Speed(p.Job, d.Nodes))
+		if p.Job.Speeds.Uneven() {
+			e.slow.learn(slow > stretchAt(p.Job, 0))
 		}
 		c.running = append(c.running, held{hash: w.hash, runtime: runtime, slow: slow, size: size})
 		e.started(w, c.now)
 		c.starting = append(c.starting, candidate{waiting: w, pending: p, index: index, traits: t, slow: slow,
-			slowed: slowed})
+			fast: slow, off: slow})
 		return
 	}
 	w.cycles++
 	j := candidate{waiting: w, pending: p, index: index, traits: t, size: size,
-		slowed: e.slow.of(p.Job)}
-	j.slow = 1 + float64((p.Job.SlowdownOrOne()-1)*j.slowed)
+		slow: e.slow.of(p.Job), fast: stretchAt(p.Job, 0)}
+	if j.off = j.fast; p.Job.Speeds.Uneven() {
+		j.off = stretchOff(p.Job)
+	}
 	for r, x := range size {
 		j.never = j.never || x > c.total[r]+enough
 	}
@@ -289,9 +285,9 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 		left++
 		runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
 		u := mix(j.hash ^ salt)
-		slow := 1.0
-		if !j.job.Preferred.IsAny() && uniform(mix(u)) < e.slow.share() {
-			slow = j.job.SlowdownOrOne()
+		slow := stretchAt(j.job, 0)
+		if j.job.Speeds.Uneven() && uniform(mix(u)) < e.slow.share() {
+			slow = stretchOff(j.job)
 		}
 		w.add(entry{key: j.traits.key(order), seq: int32(i), at: int32(i), size: j.size,
 			until: e.until(&j.traits, c.now), runtime: float64(slow * runtime.Quantile(draw(u, number)))})
@@ -425,12 +421,6 @@ func (e *Estimator) tell(c *cycle) []Outlook {
 	return out
 }
 
-// begins fills in the outlook of a job that starts now.
-func (e *Estimator) begins(c *cycle, j *candidate, o *Outlook) {
-	o.Job, o.MeetsDeadline = j.job.ID, math.NaN()
-	e.ends(c, j, o)
-}
-
 // starts fills in the start: the worlds' estimate, corrected by how such estimates came out.
 func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
 	median, spread := e.raw(c, j)
@@ -457,51 +447,3 @@ func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
 
 // prior are the standardised quantiles before anything is learnt: those of the normal distribution.
 var prior = [levels]float64{-1.96, -1.28, -0.67, 0, 0.67, 1.28, 1.96}
-
-// ends adds the runtime to the start, and computes the probability of meeting the deadline.
-func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
-	runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
-	if j.forecast != runtime {
-		j.forecast = runtime
-		for i := range j.runtimes {
-			j.runtimes[i] = runtime.Quantile((float64(i) + 0.5) / parts)
-		}
-	}
-	e.scratch = e.scratch[:0]
-	met, due := 0.0, j.traits.deadline-c.now
-	for a := range parts {
-		start := o.Start.Quantile((float64(a) + 0.5) / parts)
-		for _, x := range j.runtimes {
-			e.scratch = append(e.scratch, start+float64(j.slow*x))
-		}
-		if j.job.Deadline > 0 && due > start {
-			fast, slow := runtime.CDF(due-start), runtime.CDF((due-start)/j.job.SlowdownOrOne())
-			met += (fast + float64((slow-fast)*j.slowed)) / parts
-		}
-	}
-	slices.SortFunc(e.scratch, cmp.Compare[float64])
-	shortest, _ := runtime.Bounds()
-	for l, p := range toldLevels {
-		o.End.at[l] = max(quantileOf(e.scratch, p), o.Start.at[l]+float64(j.slow*shortest))
-	}
-	if j.job.Deadline > 0 {
-		o.MeetsDeadline = e.chance(c, j, met, o.Start.Quantile(0.5))
-	}
-}
-
-// chance is the calibrated probability of meeting the deadline. It is 0 once the deadline has passed.
-func (e *Estimator) chance(c *cycle, j *candidate, met, start float64) float64 {
-	if c.now > j.traits.deadline {
-		return 0
-	}
-	f := odds.Foretold{Chance: odds.Doubtful(met, j.pending.Prediction.Samples),
-		Passed: min(1, (c.now+start-j.traits.submitted)/max(j.job.Deadline.Seconds(), 1))}
-	stage := waited
-	if j.cycles <= 1 {
-		stage = arriving
-	}
-	if due(j.cycles) {
-		e.promises.add(j.job.ID, j.traits.deadline, e.round, stage, f)
-	}
-	return e.odds[stage].Tell(f)
-}

@@ -161,7 +161,7 @@ const parts = 5
 // asked is the number of orders asked in a cycle.
 const asked = 2
 
-// slowed counts how often jobs with a preference start off their preferred nodes.
+// slowed counts how often jobs that run faster on some nodes start off those where they are fastest.
 type slowed struct{ sum, weight float64 }
 
 func (s *slowed) learn(slow bool) {
@@ -174,9 +174,28 @@ func (s *slowed) learn(slow bool) {
 // share is the share of such jobs. Before anything is learnt it is one in four.
 func (s *slowed) share() float64 { return (s.sum + 1) / (s.weight + 4) }
 
+// of is how many times longer than at full speed a job is expected to run.
 func (s *slowed) of(j *sched.Job) float64 {
-	if j.Preferred.IsAny() {
-		return 0
+	fast := stretchAt(j, 0)
+	if !j.Speeds.Uneven() {
+		return fast
 	}
-	return s.share()
+	return fast + float64((stretchOff(j)-fast)*s.share())
+}
+
+// stretchAt is how many times longer than at full speed a job runs at one of its levels.
+func stretchAt(j *sched.Job, level int) float64 {
+	if j.Speeds.Even() {
+		return 1
+	}
+	return sched.Stretch(j.Levels()[level].Factor)
+}
+
+// stretchOff is the same off the nodes where it is fastest: the mean of the other levels.
+func stretchOff(j *sched.Job) float64 {
+	levels, sum := j.Levels(), 0.0
+	for _, l := range levels[1:] {
+		sum += sched.Stretch(l.Factor)
+	}
+	return sum / float64(len(levels)-1)
 }

@@ -44,7 +44,7 @@ type Policy struct {
 	reserved *reservation
 }
 
-// New returns a policy. Its error is a [*ConfigError].
+// New returns a policy. Its error is a [*sched.ConfigError].
 func New(cfg Config) (*Policy, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -76,7 +76,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	p.follow(s)
 	p.rests.Update(s)
 	whole := s
-	s = p.reserve(s)
+	s = p.setAside(s)
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
 	built := p.cfg.Stopwatch()
