@@ -42,8 +42,8 @@ func (p *promises) add(job string, deadline float64, round, stage int, f odds.Fo
 }
 
 // review learns from jobs whose deadlines have passed: those that have finished, and those that still wait or run. It
-// does not learn earlier from those that finish in time. Else what is learnt would be too good, since it is known sooner
-// of a job that it meets its deadline than that it misses it. A job that has disappeared teaches nothing.
+// does not learn earlier from those that finish in time. Else what is learnt would be too good, since it is known
+// sooner of a job that it meets its deadline than that it misses it. A job that has disappeared teaches nothing.
 func (e *Estimator) review(c *cycle) {
 	finished := map[string]float64{}
 	for _, d := range c.snap.Completed {
