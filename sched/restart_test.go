@@ -58,9 +58,9 @@ func training(id string) *sched.Job {
 // A loop keeps nothing on disk. After a restart the cluster tells a new one about nodes, about jobs that wait and about
 // jobs that run, with the time of their start; the host loads the history. So forecasts and plans are as before. What
 // was decided is kept by the cluster: what runs goes on. A planned start is no promise that is kept anywhere. It is
-// worked out again from the same facts, so it stays the same, unless the policy remembers earlier cycles, as 3Sigma does
-// where plans are equally good. What an outlook.Estimator has learnt is lost, and so is what 3Sigma has learnt about the
-// probabilities that it tells.
+// worked out again from the same facts, so it stays the same, unless the policy remembers earlier cycles, as 3Sigma
+// does where plans are equally good. What an outlook.Estimator has learnt is lost, and so is what 3Sigma has learnt
+// about the probabilities that it tells.
 func Example_restart() {
 	before, err := begin(0)
 	if err != nil {

@@ -5,9 +5,9 @@
 // quantile, since forecasts err together. Jobs like the latest arrivals keep arriving, faster or slower. A world takes
 // the queue in one of several orders: by submission (strictly, skipping what does not fit, or with a reservation), by
 // priority, by deadline, by runtime, by worth, or as the plan says. The estimator uses the order that would have
-// estimated past starts best; it never asks the policy itself. The random numbers behind a runtime depend on the job and
-// the world, not on the cycle, so an estimate changes only when something has happened. Samples are kept: if many jobs
-// wait, each cycle renews a few worlds only.
+// estimated past starts best; it never asks the policy itself. The random numbers behind a runtime depend on the job
+// and the world, not on the cycle, so an estimate changes only when something has happened. Samples are kept: if many
+// jobs wait, each cycle renews a few worlds only.
 //
 // The result is then corrected by how earlier estimates came out. The ratio of the true wait to the estimated wait is
 // learnt for short and for long waits, from jobs that have started and from jobs that still wait. So the estimates take
