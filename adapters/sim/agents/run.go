@@ -176,13 +176,16 @@ func checkWork(work *Workload) error {
 		}
 		phase = work.Jobs[i].Phase
 	}
-	last := time.Duration(math.MaxInt64)
-	for i, r := range work.Runtimes {
-		if r < 0 {
-			return fmt.Errorf("%w: task %d takes %v", ErrWorkload, i, r)
-		}
-		if last -= r; last < 0 {
-			return fmt.Errorf("%w: its tasks take more than %v together", ErrWorkload, time.Duration(math.MaxInt64))
+	for i := range work.Jobs {
+		left := time.Duration(math.MaxInt64)
+		for _, r := range work.Tasks(&work.Jobs[i]) {
+			if r < 0 {
+				return fmt.Errorf("%w: a task of job %d takes %v", ErrWorkload, i, r)
+			}
+			if left -= r; left < 0 {
+				return fmt.Errorf("%w: the tasks of job %d take more than %v together", ErrWorkload, i,
+					time.Duration(math.MaxInt64))
+			}
 		}
 	}
 	return nil

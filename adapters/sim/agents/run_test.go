@@ -225,8 +225,15 @@ func TestBadParametersAreRefused(t *testing.T) {
 	assert.ErrorIs(t, err, agents.ErrWorkload)
 	_, err = agents.Run(jobs(-1), s, agents.Config{})
 	assert.ErrorIs(t, err, agents.ErrWorkload)
-	_, err = agents.Run(jobs(math.MaxInt64, 1), s, agents.Config{})
+	long := jobs(math.MaxInt64, 1)
+	long.Jobs = []agents.Job{{Tasks: 2}}
+	_, err = agents.Run(long, s, agents.Config{})
 	assert.ErrorIs(t, err, agents.ErrWorkload)
+	long = jobs(math.MaxInt64)
+	long.Jobs[0].Submit = 1
+	_, err = agents.Run(long, bigCOf(t, 1), agents.Config{})
+	require.ErrorIs(t, err, agents.ErrWorkload)
+	assert.ErrorContains(t, err, "would end after")
 }
 
 // The slice that package published is tested with.
@@ -263,7 +270,7 @@ func kairosOf(t testing.TB, workers int) *kairos.System {
 	return s
 }
 
-func gsOf(t *testing.T, scheme slearn.Scheme, workers int) *slearn.System {
+func gsOf(t testing.TB, scheme slearn.Scheme, workers int) *slearn.System {
 	t.Helper()
 	c := slearn.Config{Workers: workers, Seed: 1}
 	require.NoError(t, scheme.Configure(&c, &slearn.Knowledge{ThinLimit: 3}))
@@ -357,13 +364,7 @@ func TestCrashesAndWrongEstimates(t *testing.T) {
 // Twice the slice, the second after the first has ended, costs no allocations more but for what long jobs bring along.
 func TestNothingIsAllocatedForEvents(t *testing.T) {
 	once := workload(t)
-	twice := &agents.Workload{Jobs: append([]agents.Job(nil), once.Jobs...),
-		Runtimes: append(append([]time.Duration(nil), once.Runtimes...), once.Runtimes...)}
-	for _, j := range once.Jobs {
-		j.Submit += 1000 * time.Hour
-		j.First += int32(len(once.Runtimes))
-		twice.Jobs = append(twice.Jobs, j)
-	}
+	twice := doubled(once)
 	for _, name := range []string{"eagle", "hawk", "sparrow", "dlwl", "clwl"} {
 		check(t, name, once, twice, func() agent.System[eagle.Message] { return eagleOf(t, name, 100) })
 	}
@@ -372,7 +373,23 @@ func TestNothingIsAllocatedForEvents(t *testing.T) {
 	check(t, "kairos", once, twice, func() agent.System[kairos.Message] { return kairosOf(t, 100) })
 }
 
+// doubled is a workload, and the same again long after the first has ended.
+func doubled(once *agents.Workload) *agents.Workload {
+	twice := &agents.Workload{Jobs: slices.Clone(once.Jobs), Runtimes: slices.Concat(once.Runtimes, once.Runtimes)}
+	for _, j := range once.Jobs {
+		j.Submit += 1000 * time.Hour
+		j.First += int32(len(once.Runtimes))
+		twice.Jobs = append(twice.Jobs, j)
+	}
+	return twice
+}
+
 func check[M any](t *testing.T, name string, once, twice *agents.Workload, made func() agent.System[M]) {
+	assert.Less(t, steady(t, once, twice, made), 0.02, "%s: allocations for an event", name)
+}
+
+// steady is the allocations for an event once everything has grown to its size.
+func steady[M any](t testing.TB, once, twice *agents.Workload, made func() agent.System[M]) float64 {
 	measure := func(w *agents.Workload) (allocations float64, events int64) {
 		allocations = testing.AllocsPerRun(1, func() {
 			r, err := agents.Run(w, made(), rules())
@@ -384,7 +401,7 @@ func check[M any](t *testing.T, name string, once, twice *agents.Workload, made 
 	a1, e1 := measure(once)
 	a2, e2 := measure(twice)
 	require.Greater(t, e2, e1)
-	assert.Less(t, (a2-a1)/float64(e2-e1), 0.02, "%s: %.0f more allocations in %d more events", name, a2-a1, e2-e1)
+	return (a2 - a1) / float64(e2-e1)
 }
 
 func BenchmarkSystems(b *testing.B) {
@@ -395,12 +412,16 @@ func BenchmarkSystems(b *testing.B) {
 	b.Run("pigeon", func(b *testing.B) { bench(b, w, func() agent.System[pigeon.Message] { return pigeonOf(b, 100) }) })
 	b.Run("big-c", func(b *testing.B) { bench(b, w, func() agent.System[bigc.Message] { return bigCOf(b, 100) }) })
 	b.Run("kairos", func(b *testing.B) { bench(b, w, func() agent.System[kairos.Message] { return kairosOf(b, 100) }) })
+	for name, scheme := range map[string]slearn.Scheme{"gs-slearn": slearn.SLearn, "gs-las": slearn.LAS} {
+		b.Run(name, func(b *testing.B) { bench(b, w, func() agent.System[slearn.Message] { return gsOf(b, scheme, 100) }) })
+	}
 }
 
-// bench reports what a message and a task cost. What is allocated is by the run: queues that grow to their size.
+// bench reports what a message and a placement cost, and what is allocated for an event in the steady state; allocs/op
+// is of whole runs, whose queues grow to their size.
 func bench[M any](b *testing.B, w *agents.Workload, made func() agent.System[M]) {
 	messages, launches := int64(0), int64(0)
-	b.ReportAllocs()
+	allocations := steady(b, w, doubled(w), made)
 	for b.Loop() {
 		r, err := agents.Run(w, made(), rules())
 		require.NoError(b, err)
@@ -408,5 +429,6 @@ func bench[M any](b *testing.B, w *agents.Workload, made func() agent.System[M])
 		launches += r.Launches
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(messages), "ns/message")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(launches), "ns/task")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(launches), "ns/placement")
+	b.ReportMetric(allocations, "allocs/event")
 }

@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"time"
 
@@ -104,6 +106,11 @@ func (w *world[M]) start(at agent.Addr, r *run) {
 	n := &w.nodes[at]
 	if int(n.used) >= w.Slots {
 		w.fail("worker %d runs more tasks than its %d slots", at, w.Slots)
+		return
+	}
+	if r.left > math.MaxInt64-w.core.Now() {
+		w.err = cmp.Or(w.err, fmt.Errorf("%w: a task of job %d that starts at %v would end after %v", ErrWorkload, r.job,
+			w.core.Now(), time.Duration(math.MaxInt64)))
 		return
 	}
 	n.used++
