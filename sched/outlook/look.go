@@ -149,7 +149,7 @@ func (e *Estimator) pend(c *cycle, index int) {
 		add(c.free, size, -1)
 		slow := sched.Stretch(c.snap.Nodes.Speed(p.Job, d.Nodes))
 		if p.Job.Speeds.Uneven() {
-			e.slow.learn(slow > stretchAt(p.Job, 0))
+			e.slow.learn(slow > stretchOn(p.Job))
 		}
 		c.running = append(c.running, held{hash: w.hash, runtime: runtime, slow: slow, size: size})
 		e.started(w, c.now)
@@ -159,7 +159,7 @@ func (e *Estimator) pend(c *cycle, index int) {
 	}
 	w.cycles++
 	j := candidate{waiting: w, pending: p, index: index, traits: t, size: size,
-		slow: e.slow.of(p.Job), fast: stretchAt(p.Job, 0)}
+		slow: e.slow.of(p.Job), fast: stretchOn(p.Job)}
 	if j.off = j.fast; p.Job.Speeds.Uneven() {
 		j.off = stretchOff(p.Job)
 	}
@@ -285,7 +285,7 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 		left++
 		runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
 		u := mix(j.hash ^ salt)
-		slow := stretchAt(j.job, 0)
+		slow := stretchOn(j.job)
 		if j.job.Speeds.Uneven() && uniform(mix(u)) < e.slow.share() {
 			slow = stretchOff(j.job)
 		}

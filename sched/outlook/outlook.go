@@ -177,19 +177,19 @@ func (s *slowed) share() float64 { return (s.sum + 1) / (s.weight + 4) }
 
 // of is how many times longer than at full speed a job is expected to run.
 func (s *slowed) of(j *sched.Job) float64 {
-	fast := stretchAt(j, 0)
+	fast := stretchOn(j)
 	if !j.Speeds.Uneven() {
 		return fast
 	}
 	return fast + float64((stretchOff(j)-fast)*s.share())
 }
 
-// stretchAt is how many times longer than at full speed a job runs at one of its levels.
-func stretchAt(j *sched.Job, level int) float64 {
+// stretchOn is how many times longer than at full speed a job runs where it is fastest.
+func stretchOn(j *sched.Job) float64 {
 	if j.Speeds.Even() {
 		return 1
 	}
-	return sched.Stretch(j.Levels()[level].Factor)
+	return sched.Stretch(j.Levels()[0].Factor)
 }
 
 // stretchOff is the same off the nodes where it is fastest: the mean of the other levels.
