@@ -14,9 +14,10 @@
 //	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
 //	           opens any of them by a string
 //	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), distsched, baseline,
-//	           backfill, and to compare with, chronus and hydra; overcommit runs others on machines that are promised twice; sched/place has what
-//	           policies share: it packs gangs and divides nodes; sched/usage is what tasks are measured to
-//	           use; sched/paths forecasts the rest of jobs that have stages; sched/record keeps snapshots,
+//	           backfill, and to compare with, chronus and hydra; overcommit runs others on machines that
+//	           are promised twice; sched/place has what policies share: it packs gangs and divides nodes;
+//	           sched/usage is what tasks are measured to use; sched/paths forecasts the rest of jobs that
+//	           have stages; sched/record keeps snapshots,
 //	           to be planned again; sched/outlook tells when jobs start, sched/whatif changes a snapshot,
 //	           sched/why explains jobs that wait;
 //	           sched/agent is the shape of schedulers made of messages, with a suite:

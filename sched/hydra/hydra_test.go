@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -96,6 +95,5 @@ func TestFasterMachineForTheUrgent(t *testing.T) {
 			on[d.Job] = "slow"
 		}
 	}
-	assert.Equal(t, map[string]string{"urgent": s.Nodes.Node(0).Name}, on, "short waits for the fast one: 150 s against 100 s")
-	_ = time.Second
+	assert.Equal(t, map[string]string{"urgent": s.Nodes.Node(0).Name, "short": "slow"}, on)
 }

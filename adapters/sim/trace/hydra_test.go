@@ -25,7 +25,8 @@ func TestHydra(t *testing.T) {
 	assert.Equal(t, "99295a626a36dc3a91758d47", free.ID)
 	assert.Equal(t, 1020*time.Second, free.Runtime)
 	assert.Zero(t, free.Deadline)
-	assert.Equal(t, map[string]float64{"gpu=A100": 1, "gpu=V100": 1020.0 / 1540, "gpu=GTX2080Ti": 1020.0 / 2595}, free.Speeds)
+	assert.Equal(t, map[string]float64{"gpu=A100": 1, "gpu=V100": 1020.0 / 1540, "gpu=GTX2080Ti": 1020.0 / 2595},
+		free.Speeds)
 	assert.Equal(t, 32383*time.Second, due.Deadline)
 	assert.Equal(t, 90*time.Second, later.Deadline, "a ddl is a time, and a deadline one since the submission")
 	assert.Equal(t, 60*time.Second, later.Runtime, "on the fastest type")
