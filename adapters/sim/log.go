@@ -26,6 +26,9 @@ const (
 	taskEvent    = "task"
 	evictEvent   = "evict"
 	usageEvent   = "usage"
+	lostEvent    = "lost"
+	downEvent    = "down"
+	upEvent      = "up"
 	endEvent     = "end"
 )
 
@@ -200,6 +203,16 @@ func (l *logger) preemptPart(
 	b = appendString(append(b, `],"part":`...), part)
 	b = appendString(append(b, `,"why":`...), why.String())
 	l.write(append(b, '}'))
+}
+
+// node writes that a node is lost or has come back.
+func (l *logger) node(event string, at time.Duration, name string) {
+	if l == nil {
+		return
+	}
+	b := seconds.Append(append(l.line[:0], `{"t":`...), at)
+	b = append(append(append(b, `,"event":"`...), event...), '"')
+	l.write(append(appendString(append(b, `,"node":`...), name), '}'))
 }
 
 // usage writes what all shared nodes are used for, once a cycle.

@@ -42,6 +42,9 @@ func (d *dice) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if d.check != nil {
 		d.check(s)
 	}
+	if s.Nodes.Len() == 0 { // all are lost
+		return &sched.Plan{}, nil
+	}
 	p := &sched.Plan{Overpacks: []string{usage.CPU, usage.Memory}}
 	for i := range s.Running {
 		r := &s.Running[i]

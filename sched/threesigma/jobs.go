@@ -23,6 +23,8 @@ type known struct {
 	// to the end of the whole job: of runtimes and rest.
 	rest  *dist.Histogram
 	whole runtimes
+	// width is how much of its room the whole job holds after this stage.
+	width float64
 	value valuation
 	// fault says why the job cannot be planned; nil if it can.
 	fault error
@@ -114,6 +116,7 @@ func (p *Policy) assess(k *known) error {
 	if k.whole, err = k.runtimes.before(k.rest); err != nil {
 		return fmt.Errorf("job %s: %w", k.job.ID, err)
 	}
+	k.width = p.width(k.job, k.rest)
 	if k.value, err = p.cfg.value(k.job, k.whole); err != nil {
 		return err
 	}
@@ -139,7 +142,7 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 	}
 	for l := range levels {
 		if at := nodes.Site(levels[l].On, demand); at.Holds >= j.Tasks {
-			k.choices = append(k.choices, choice{Site: at, level: l, usage: p.usage(k.runtimes[l])})
+			k.choices = append(k.choices, choice{Site: at, level: l, usage: p.usage(k, l)})
 		}
 	}
 	if len(k.choices) == 0 {
@@ -147,11 +150,33 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 	}
 }
 
-// usage is the probability that a job still runs, by slots since its start. In the first slot it is 1.
-func (p *Policy) usage(d dist.Distribution) []float64 {
+// width is how much of a stage's room the rest of its whole job holds on average: the tasks that run at a time over
+// those of the stage, at most 1. What the rest holds beyond the room of the stage is not planned.
+func (p *Policy) width(j *sched.Job, rest *dist.Histogram) float64 {
+	if rest == nil {
+		return 0
+	}
+	mean := rest.Mean()
+	if !(mean > 0) {
+		return 0
+	}
+	return min(1, p.rests.Work(j.ID)/(mean*float64(j.Tasks)))
+}
+
+// usage is the probability that a job still runs, by slots since its start. In the first slot it is 1. Of a stage it
+// is the share of its room that the whole job is expected to hold, as later stages need room, too.
+func (p *Policy) usage(k *known, level int) []float64 {
 	u := make([]float64, p.cfg.slots())
-	dist.Survivals(u, d, 0, p.cfg.Slot.Seconds())
+	dist.Survivals(u, k.runtimes[level], 0, p.cfg.Slot.Seconds())
 	fall(u)
+	if k.width > 0 {
+		whole := make([]float64, len(u))
+		dist.Survivals(whole, k.whole[level], 0, p.cfg.Slot.Seconds())
+		fall(whole)
+		for t := range u {
+			u[t] += float64(k.width * max(0, whole[t]-u[t]))
+		}
+	}
 	if p.cfg.Without&Pruning == 0 {
 		return trim(u)
 	}

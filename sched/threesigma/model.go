@@ -40,6 +40,7 @@ type model struct {
 	capacity  []float64
 	left      []float64 // of capacity
 	usage     []float64
+	room      []float64
 	starts    []float64
 	worth     []float64
 	sets      []sched.EquivalenceSet
@@ -247,7 +248,7 @@ func (m *model) preemptible() {
 		}
 		m.victims = append(m.victims, i)
 		m.problem.Running = append(m.problem.Running, solver.Running{
-			ID: r.Job.ID, PreemptCost: price, MinPriority: r.Job.Priority + 1, Demand: h.demand, Usage: trim(h.usage),
+			ID: r.Job.ID, PreemptCost: price, MinPriority: r.Job.Priority + 1, Demand: h.demand, Usage: trim(h.room),
 			Alloc: h.alloc,
 		})
 	}

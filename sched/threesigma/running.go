@@ -34,8 +34,9 @@ type held struct {
 	demand []float64
 	alloc  []solver.Alloc
 
-	// usage[t] is the probability, in this cycle, that it still holds its nodes t slots from now.
-	usage []float64
+	// usage[t] is the probability, in this cycle, that it still holds its nodes t slots from now. room[t] is the share of
+	// that room that its whole job is expected to hold then; it is usage if nothing is left after it.
+	usage, room []float64
 }
 
 // holding returns what is kept about a running job.
@@ -132,6 +133,34 @@ func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 		until += step
 	}
 	return until
+}
+
+// extend fills h.room. After this stage its whole job goes on for the rest, taken at some equally likely values, with
+// the given width.
+func (p *Policy) extend(h *held, width float64) {
+	slot := p.cfg.Slot.Seconds()
+	clear(h.room)
+	for i := range quantiles {
+		rest := h.rest.Quantile((float64(i)+0.5)/quantiles) / slot
+		for t := range h.room {
+			h.room[t] += float64(at(h.usage, float64(t)-rest) / quantiles)
+		}
+	}
+	for t, u := range h.usage {
+		h.room[t] = u + float64(width*max(0, h.room[t]-u))
+	}
+}
+
+// at is a probability of survival at a time in slots, in between by the line; 1 before the first slot.
+func at(usage []float64, t float64) float64 {
+	if t <= 0 {
+		return usage[0]
+	}
+	i := int(t)
+	if i+1 >= len(usage) {
+		return usage[len(usage)-1]
+	}
+	return usage[i] + float64((t-float64(i))*(usage[i+1]-usage[i]))
 }
 
 // price is what preempting the running job costs. It is the utility that the job is expected to earn if it goes on,

@@ -25,6 +25,12 @@
 //	{"t":75,"event":"preempt","job":"j1",…,"nodes":[{"node":"m0001","tasks":1}],"indices":[1],"part":"j1#2"}
 //	{"t":75,"event":"usage","cpu":[0.25,0],"memory":[0.1,0]}
 //
+// A node that is lost takes its tasks with it. Their events are as evictions, and come before the node's:
+//
+//	{"t":80,"event":"lost","job":"j1",…,"node":"m0001","index":0,"part":"j1#3"}
+//	{"t":80,"event":"down","node":"m0001"}
+//	{"t":95,"event":"up","node":"m0001"}
+//
 // The cluster's line comes first and the end's line last. A job's events are submit, start, finish, preempt, task,
 // evict and drop. The deadline is absolute, and 0 for best-effort jobs ("be"). "after" names the jobs that must have
 // finished before the job starts. Jobs with the same "of" are stages of one job, which counts once in numbers of jobs
@@ -52,6 +58,9 @@ const (
 	Task  = "task"
 	Evict = "evict"
 	Usage = "usage"
+	Lost  = "lost"
+	Down  = "down"
+	Up    = "up"
 )
 
 // Classes of job.

@@ -231,7 +231,7 @@ func (e *Event) older(raw *rawEvent) error {
 // known tells whether the event is one of a job.
 func known(kind string) bool {
 	switch kind {
-	case Submit, Start, Finish, Preempt, Drop, Task, Evict:
+	case Submit, Start, Finish, Preempt, Drop, Task, Evict, Lost:
 		return true
 	}
 	return false
