@@ -13,11 +13,11 @@
 //	solver     the placement problem in plain numbers; engines greedy and native; solver/milp has models,
 //	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
 //	           opens any of them by a string
-//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), distsched, baseline and
-//	           backfill; overcommit runs others on machines that are promised twice; sched/place has what
-//	           policies share: it packs gangs and divides nodes; sched/ranges is where gangs run, by ranges of
-//	           nodes; sched/usage is what tasks are measured to
-//	           use; sched/paths forecasts the rest of jobs that have stages; sched/record keeps snapshots,
+//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), distsched, baseline,
+//	           backfill, and to compare with, chronus and hydra; overcommit runs others on machines that
+//	           are promised twice; sched/place has what policies share: it packs gangs and divides nodes;
+//	           sched/ranges is where gangs run, by ranges of nodes; sched/usage is what tasks are measured
+//	           to use; sched/paths forecasts the rest of jobs that have stages; sched/record keeps snapshots,
 //	           to be planned again; sched/outlook tells when jobs start, sched/whatif changes a snapshot,
 //	           sched/why explains jobs that wait;
 //	           sched/agent is the shape of schedulers made of messages, with a suite:
@@ -32,7 +32,7 @@
 //	           adapters/metrics has the loop's metrics for Prometheus
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own
 //	examples   programs to run and to copy
-//	cmd/hedge  the command line, a module of its own
+//	cmd/hedge  the command line, a module of its own; cmd/hedge/program is for building one with policies of one's own
 //
 // # Rooms of solver/native
 //

@@ -352,8 +352,8 @@ const (
 	// forgotten.
 	Preempted
 	// Finished removes the job named Event.ID, which ran for Event.Runtime, and teaches the predictor. The loop
-	// knows how fast the job ran and tells the predictor how long it would have taken at full speed. A Runtime of 0 stands for
-	// the time since the job's Started, if both events have a Time; otherwise nothing is learnt, and
+	// knows how fast the job ran and tells the predictor how long it would have taken at full speed. A Runtime of 0
+	// stands for the time since the job's Started, if both events have a Time; otherwise nothing is learnt, and
 	// [Cycle].Ignored says so.
 	//
 	// With Event.Nodes it is about some tasks of a gang, which have ended there. The others go on, and nothing is

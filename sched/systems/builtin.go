@@ -62,8 +62,8 @@ func policies() []System {
 			Paper: ours, Policy: newKeep("keep")},
 		System{Name: "keep-perfect", Summary: "keep with the true runtimes, which only a simulation knows", Paper: ours,
 			Policy: newKeep("keep-perfect"), Predictor: fromTruth, Apart: true},
-		System{Name: "chronus", Summary: "reserves leases for jobs with deadlines; others run in between", Paper: chronusPaper,
-			Policy: newChronus, Apart: true},
+		System{Name: "chronus", Summary: "reserves leases for jobs with deadlines; others run in between",
+			Paper: chronusPaper, Policy: newChronus, Apart: true},
 		System{Name: "hydra", Summary: "fills a queue for every machine, the job that adds the least tardiness first, by " +
 			"true runtimes; orders queues by rules", Paper: hydraPaper, Policy: newHydra("hydra", 0), Predictor: fromTruth,
 			Apart: true},

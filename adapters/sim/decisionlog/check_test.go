@@ -301,3 +301,29 @@ func ExampleCheck() {
 	fmt.Println(err)
 	// Output: decision log: line 3: job "j1": node over-committed: "a" holds 2 of 1 node
 }
+
+// TestSpeeds: a run takes its runtime divided by the speed of its slowest node, and the log says that speed.
+func TestSpeeds(t *testing.T) {
+	lines := []string{
+		`{"t":0,"event":"cluster","schema":1,"policy":"p","seed":1,"cycle":0,"span":10,"tasks_per_node":1,"nodes":[` +
+			`{"node":"a","tasks":1,"labels":{"gpu":"x"}},{"node":"b","tasks":1,"labels":{"gpu":"y"}},{"node":"c","tasks":1}]}`,
+		`{"t":0,"event":"submit","job":"j","class":"be","tasks":2,"deadline":0,"runtime":10,"speeds":[` +
+			`{"on":[],"speed":0.25},{"on":[{"key":"gpu","values":["x"]}],"speed":1},` +
+			`{"on":[{"key":"gpu","values":["y"]}],"speed":0.5}]}`,
+		`{"t":0,"event":"start","job":"j","class":"be","tasks":2,"deadline":0,"nodes":[{"node":"a","tasks":1},` +
+			`{"node":"NODE","tasks":1}],"speed":SPEED}`,
+		`{"t":END,"event":"finish","job":"j","class":"be","tasks":2,"deadline":0}`,
+		`{"t":END,"event":"end","cycles":2}`,
+	}
+	for _, c := range []struct {
+		node, speed, end string
+		err              error
+	}{
+		{"b", "0.5", "20", nil}, {"c", "0.25", "40", nil}, {"b", "1", "20", decisionlog.ErrMismatch},
+		{"b", "0.5", "10", decisionlog.ErrRuntime}, {"b", "2", "20", decisionlog.ErrSyntax},
+	} {
+		text := strings.NewReplacer("NODE", c.node, "SPEED", c.speed, "END", c.end).Replace(strings.Join(lines, "\n"))
+		_, err := decisionlog.Check(strings.NewReader(text), nil)
+		require.ErrorIs(t, err, c.err, "%+v", c)
+	}
+}
