@@ -5,6 +5,8 @@ MODULES := $(shell cat allmodules)
 LIVE := adapters/live examples/eagle examples/kairos
 # modules whose tests run real clusters, the whole conformance suite and three storms of faults on each; without -short they build what is missing first
 CLUSTERS := $(filter-out $(LIVE),$(filter adapters/% examples/%,$(MODULES)))
+# modules whose tests mostly wait for a cluster: they run side by side
+WAITING := adapters/nomad adapters/yarn
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.5.0
 GO ?= go
 # lp_solve's headers, which its binding looks for beside itself
@@ -57,10 +59,14 @@ ortools: hedge
 servers: deps
 	cd adapters/testservers && $(GO) run ./cmd/servers $(SERVERS) ../yarn/am >/dev/null
 
+# tests: a module's tests; exit 255 makes xargs stop
+tests = echo "== test $(1)"; cd $(1) && HEDGE_REQUIRE_SOLVERS=1 HEDGE_REQUIRE_SERVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test $(2) -timeout 30m ./... || exit 255
+
 ## test: every test of every module, with every solver and on real clusters; what they need is installed
 test: deps highs scip ortools servers
-	@for m in $(MODULES); do echo "== test $$m"; flags=""; case " $(CLUSTERS) " in *" $$m "*) flags="-short -p 1";; esac; \
-	(cd $$m && HEDGE_REQUIRE_SOLVERS=1 HEDGE_REQUIRE_SERVERS=1 PATH=$(CURDIR)/bin:$$PATH $(GO) test $$flags -timeout 30m ./...) || exit 1; done
+	@for m in $(filter-out $(CLUSTERS),$(MODULES)); do ($(call tests,$$m,)) || exit 1; done
+	@for m in $(filter-out $(WAITING),$(CLUSTERS)); do ($(call tests,$$m,-short -p 1)) || exit 1; done
+	@printf '%s\n' $(WAITING) | xargs -P 2 -I MODULE sh -c '$(call tests,MODULE,-short -p 1)'
 
 ## test-clusters: the tests of real Kubernetes, Nomad and YARN clusters alone, those of the demonstrations too; as root, half an hour
 test-clusters: servers

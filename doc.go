@@ -33,7 +33,22 @@
 //	examples   programs to run and to copy
 //	cmd/hedge  the command line, a module of its own
 //
-// Below them all, internal/form reads JSON strictly and says what is wrong with it. internal/release is for
+// # Rooms of solver/native
+//
+// A room is given the problem, the budget and the best plan so far. Imports point upwards here, too.
+//
+//	solver/native/internal/search  what a search may take (budget), what it has found (incumbent), random numbers
+//	solver/native/internal/lp      the linear program of sets and rows, and the simplex method on it
+//	solver/native/internal/relax   the relaxation: prices and what they prove, ascent, column generation
+//	solver/native/internal/cuts    finds cuts
+//	solver/native/internal/plan    plans: greedy, ruin and recreate, ejection chains
+//	solver/native/internal/warm    what one solve hands on to the next
+//	solver/native/internal/tree    the problem divided: sub-problems, rounding, dives, branching, cuts added
+//	solver/native                  what comes when, shares of the work, threads
+//
+// # Below the rooms
+//
+// Below all rooms, internal/form reads JSON strictly and says what is wrong with it. internal/release is for
 // making releases, and no part of one.
 //
 // # The way of one job
@@ -57,8 +72,9 @@
 //	a policy's plan is checked     sched/check.go, which Loop.Step calls
 //	a decision log is checked      adapters/sim/decisionlog/check.go, which shares no code with the simulator
 //	a column is generated          solver/native/internal/relax/pricing.go
-//	a cut is found, and added      solver/native/internal/cuts/separate.go, solver/native/internal/relax/cutrows.go
-//	a node is branched             solver/native/tree.go
+//	a cut is found, and added      solver/native/internal/cuts/separate.go, solver/native/internal/tree/cutting.go
+//	a plan is bettered             solver/native/internal/plan/local.go
+//	a node is branched             solver/native/internal/tree/branching.go, which tree.go asks
 //	a gang is bound                adapters/kubernetes/start.go
 //	a job's waiting is explained   sched/why/remedy.go, with room.go for who holds what
 //	a probe is answered            sched/eagle/worker.go

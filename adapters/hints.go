@@ -1,7 +1,9 @@
 package adapters
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -65,21 +67,35 @@ func ParseUtility(data []byte) (utility.Utility, error) {
 	return u, nil
 }
 
-// ParseSlowdown reads a slowdown, a number from 1 to 1e6. The error is an [Expected]. The number is then 0, as for a
-// job without a slowdown.
-func ParseSlowdown(text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(v >= 1 && v <= 1e6) {
-		return 0, Expected("a number from 1 to 1e6")
+// ParseSpeeds reads how fast a job runs on which nodes, like "gpu=a100 1; gpu=v100 0.66; other 0.39": sets as [ParseSet]
+// reads them, each with a speed from 1e-6 to 1, and "other" for all nodes. There are at most [sched.MaxSpeeds] of them.
+// On nodes in none of the sets the job has the lowest of the speeds. The example shows labels of this kind of cluster.
+// The error is or wraps an [Expected].
+func ParseSpeeds(text, example string) (sched.Speeds, error) {
+	var of []sched.Speed
+	for part := range strings.SplitSeq(text, ";") {
+		part = strings.TrimSpace(part)
+		at := strings.LastIndexAny(part, " \t")
+		if at < 0 {
+			return sched.Speeds{}, fmt.Errorf("%q, %w", part, Expected(fmt.Sprintf("nodes and speeds like %q", example)))
+		}
+		factor, err := strconv.ParseFloat(part[at+1:], 64)
+		if err != nil || !(factor >= 1e-6 && factor <= 1) {
+			return sched.Speeds{}, fmt.Errorf("%q, %w", part[at+1:], Expected("a speed from 1e-6 to 1"))
+		}
+		on, set := sched.AnyNode(), strings.TrimSpace(part[:at])
+		if set != otherNodes {
+			if on, err = ParseSet(set, example); err != nil {
+				return sched.Speeds{}, err
+			}
+		}
+		of = append(of, sched.Speed{On: on, Factor: factor})
 	}
-	return v, nil
+	if len(of) > sched.MaxSpeeds {
+		return sched.Speeds{}, Expected(fmt.Sprintf("at most %d sets of nodes", sched.MaxSpeeds))
+	}
+	return sched.SpeedsOf(of...), nil
 }
 
-// CheckPreferred returns an [Expected] if a job has a slowdown but no preferred nodes. A slowdown of 0 means that the
-// job has none. Name is the name of the hint for preferred nodes.
-func CheckPreferred(slowdown float64, preferred sched.EquivalenceSet, name string) error {
-	if slowdown != 0 && preferred.IsAny() {
-		return Expected("none without " + name)
-	}
-	return nil
-}
+// otherNodes stands for all nodes in [ParseSpeeds].
+const otherNodes = "other"

@@ -60,20 +60,25 @@ func TestUtilities(t *testing.T) {
 	require.ErrorContains(t, err, "utility.Unmarshal")
 }
 
-func TestSlowdowns(t *testing.T) {
-	for text, want := range map[string]float64{"1": 1, "1.5": 1.5, "1e6": 1e6} {
-		got, err := adapters.ParseSlowdown(text)
-		require.NoError(t, err, text)
-		assert.InDelta(t, want, got, 0, text)
+func TestSpeeds(t *testing.T) {
+	got, err := adapters.ParseSpeeds(" gpu=a100|h100, disk=* 1 ;gpu=v100\t0.66; other 0.39", "gpu=a100 1; other 0.5")
+	require.NoError(t, err)
+	assert.Equal(t, "disk=*&gpu=a100|h100 1; gpu=v100 0.66; other 0.39", got.String())
+	assert.InDelta(t, 1, got.On(map[string]string{"gpu": "h100", "disk": "ssd"}), 0)
+	assert.InDelta(t, 0.39, got.On(map[string]string{"gpu": "h100"}), 0)
+	assert.InDelta(t, 0.66, got.On(map[string]string{"gpu": "v100"}), 0)
+	for bad, want := range map[string]string{
+		"": `"", expected nodes and speeds like "gpu=a100 1; other 0.5"`, "gpu=a100": `"gpu=a100", expected nodes and speeds`,
+		"gpu=a100 1;": "expected nodes and speeds", "gpu=a100 0": `"0", expected a speed from 1e-6 to 1`,
+		"gpu=a100 1.5": "expected a speed", "gpu=a100 NaN": "expected a speed", "gpu=a100 1e-7": "expected a speed",
+		"other fast": "expected a speed", "gpu 1": "expected labels", "gpu= 1": "expected values that are not empty",
+		strings.Repeat("a=b 1;", sched.MaxSpeeds) + "a=c 1": "expected at most 16 sets",
+	} {
+		got, err := adapters.ParseSpeeds(bad, "gpu=a100 1; other 0.5")
+		require.ErrorContains(t, err, want, bad)
+		require.ErrorAs(t, err, new(adapters.Expected), bad)
+		assert.True(t, got.Even(), bad)
 	}
-	for _, bad := range []string{"", "0", "-1", "0.5", "1000001", "NaN", "Inf", "1e400", "fast"} {
-		got, err := adapters.ParseSlowdown(bad)
-		require.EqualError(t, err, "expected a number from 1 to 1e6", bad)
-		assert.Zero(t, got, bad)
-	}
-	require.NoError(t, adapters.CheckPreferred(2, sched.NodesWith("gpu"), "prefer"))
-	require.NoError(t, adapters.CheckPreferred(0, sched.AnyNode(), "prefer"))
-	require.EqualError(t, adapters.CheckPreferred(2, sched.AnyNode(), "prefer"), "expected none without prefer")
 }
 
 func FuzzDeadline(f *testing.F) {

@@ -84,7 +84,7 @@ func (j *Job) valid() error {
 // described even so.
 func (j *Job) bare() *sched.Job {
 	spec := *j.Spec
-	spec.Slowdown, spec.Preferred, spec.After = 0, sched.AnyNode(), nil
+	spec.Speeds, spec.After = sched.Speeds{}, nil
 	spec.Deadline = max(0, spec.Deadline)
 	if b := (Job{Spec: &spec}); len(j.Tasks) == 0 || b.valid() != nil {
 		return nil

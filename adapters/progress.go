@@ -13,8 +13,8 @@ const MaxTasks = 1000
 
 // Progress is the work that an attempt has done, as a time at full speed. It counts from the moment when all tasks of
 // the gang ran, to the moment when the first task ended without having done its work. A task without an end counts as
-// ending at until, by the cluster's clock; if until is zero, such tasks are left out. The time is divided by the job's
-// slowdown if any task was off the preferred nodes, or on a node whose labels are unknown. Progress is 0 for a gang
+// ending at until, by the cluster's clock; if until is zero, such tasks are left out. The time counts with the speed of
+// the slowest node ([sched.Speeds]). Progress is 0 for a gang
 // that was never whole. It is never negative.
 //
 // Progress depends on the attempt alone. It is added to the value that [Job].Done had when the attempt began. A driver
@@ -25,14 +25,16 @@ func Progress(job *sched.Job, tasks []Task, until time.Time, labels func(node st
 		return 0
 	}
 	var from, to, done time.Time
-	slowed, pace := false, job.SlowdownOrOne()
+	speed := 1.0
 	for i := range tasks {
 		t := &tasks[i]
 		if t.Started.IsZero() {
 			return 0
 		}
 		from = latest(from, t.Started)
-		slowed = slowed || pace > 1 && (i == 0 || t.Node != tasks[i-1].Node) && !job.Preferred.Matches(labels(t.Node))
+		if !job.Speeds.Even() && (i == 0 || t.Node != tasks[i-1].Node) {
+			speed = min(speed, job.Speeds.On(labels(t.Node)))
+		}
 		end := t.Ended
 		switch {
 		case t.State == Finished:
@@ -49,8 +51,8 @@ func Progress(job *sched.Job, tasks []Task, until time.Time, labels func(node st
 		to = done
 	}
 	span := max(0, to.Sub(from))
-	if slowed {
-		span = time.Duration(math.Round(float64(span) / pace))
+	if s := sched.Stretch(speed); s > 1 {
+		span = time.Duration(math.Round(float64(span) / s))
 	}
 	return span
 }

@@ -50,7 +50,8 @@ func TestProgress(t *testing.T) {
 		{"the clock was set back", pair(fast(5, 0, adapters.Running), fast(10, 0, adapters.Running)), 7, 0},
 		{"no tasks", nil, 40, 0},
 	} {
-		job := &sched.Job{ID: "a", Tasks: 2, Preferred: sched.NodesWith("gpu", "a"), Slowdown: 1.5}
+		job := &sched.Job{ID: "a", Tasks: 2, Speeds: sched.SpeedsOf(sched.Speed{On: sched.NodesWith("gpu", "a"), Factor: 1},
+			sched.Speed{Factor: 1 / 1.5})}
 		assert.Equal(t, c.want, adapters.Progress(job, c.tasks, at(c.until), labels), c.name)
 		assert.Equal(t, c.want, adapters.Progress(job, c.tasks, at(c.until), labels), "again: "+c.name)
 		plain := &sched.Job{ID: "a", Tasks: 2}

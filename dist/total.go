@@ -81,20 +81,15 @@ func (t *Total) Add(s *Summand) {
 	clear(t.spare[t.begin:end])
 	from := t.mass[t.begin:t.end]
 	for k, at := range s.at {
-		p, to := s.p[k], t.begin+at
-		part := from
-		if room := max(cells-to, 0); room < len(from) {
+		if room := max(cells-t.begin-at, 0); room < len(from) {
 			beyond := 0.0
 			for _, m := range from[room:] {
 				beyond += m
 			}
-			t.over += float64(p * beyond)
-			part = from[:room]
-		}
-		if len(part) > 0 {
-			accumulate(t.spare[to:to+len(part)], part, p)
+			t.over += float64(s.p[k] * beyond)
 		}
 	}
+	spread(t.spare[t.begin:end], from, s.at, s.p)
 	t.mass, t.spare = t.spare, t.mass
 	clear(t.spare[t.begin:t.end])
 	t.end = end
@@ -113,19 +108,45 @@ func (t *Total) trim() {
 	}
 }
 
-// accumulate adds p·from to a slice of the same length.
-func accumulate(to, from []float64, p float64) {
-	to = to[:len(from)]
-	i := 0
-	for ; i+4 <= len(from); i += 4 {
-		f, o := from[i:i+4:i+4], to[i:i+4:i+4]
-		o[0] += float64(p * f[0])
-		o[1] += float64(p * f[1])
-		o[2] += float64(p * f[2])
-		o[3] += float64(p * f[3])
+// spread adds p[k]·from to a slice, from index at[k] on, for each k. What lies beyond the slice is left out. Each element
+// gets its terms in order of k, so the bits do not depend on how the work is divided.
+func spread(to, from []float64, at []int, p []float64) {
+	for ; len(at) >= 4; at, p = at[4:], p[4:] {
+		low, high := at[3], min(at[0]+len(from), len(to)) // where all four meet
+		if high <= low {
+			low = len(to)
+			high = low
+		}
+		for k, a := range at[:4] {
+			accumulate(to[:low], from, a, p[k])
+		}
+		if low < high {
+			o, p0, p1, p2, p3 := to[low:high], p[0], p[1], p[2], p[3]
+			f0, f1 := from[low-at[0]:][:len(o)], from[low-at[1]:][:len(o)]
+			f2, f3 := from[low-at[2]:][:len(o)], from[low-at[3]:][:len(o)]
+			for i := range o {
+				o[i] = o[i] + float64(p0*f0[i]) + float64(p1*f1[i]) + float64(p2*f2[i]) + float64(p3*f3[i])
+			}
+			for k, a := range at[:4] {
+				accumulate(to[high:], from[high-a:], 0, p[k])
+			}
+		}
 	}
-	for ; i < len(from); i++ {
-		to[i] += float64(p * from[i])
+	for k, a := range at {
+		accumulate(to, from, a, p[k])
+	}
+}
+
+// accumulate adds p·from to a slice from an index on, as far as both reach.
+func accumulate(to, from []float64, at int, p float64) {
+	if at >= len(to) {
+		return
+	}
+	to = to[at:]
+	from = from[:min(len(from), len(to))]
+	to = to[:len(from)]
+	for i, f := range from {
+		to[i] += float64(p * f)
 	}
 }
 

@@ -39,7 +39,7 @@ func (e *JobError) Error() string {
 func (e *JobError) Unwrap() error { return e.Err }
 
 // Validate refuses jobs without id, gangs of less than one task, demands
-// that are NaN, infinite, negative or nothing at all, slow-downs below 1 (0 stands for 1) and
+// that are NaN, infinite, negative or nothing at all, speeds outside 1e-6 to 1,
 // negative deadlines and requested times, utilities that [utility.Check] refuses, an ID or names of resources and
 // attributes that are longer than [MaxName], and an After that names nothing, the job itself, or a job twice. The error
 // is a [*JobError] that wraps [ErrInvalidJob].
@@ -56,8 +56,8 @@ func (j *Job) Validate() error {
 		return bad("PartOf", tooLong(j.PartOf))
 	case j.Tasks < 1 || j.Tasks > maxTasks:
 		return bad("Tasks", j.Tasks)
-	case j.Slowdown != 0 && !(j.Slowdown >= 1) || math.IsInf(j.Slowdown, 0):
-		return bad("Slowdown", j.Slowdown)
+	case j.Speeds.wrong() != nil:
+		return bad("Speeds", j.Speeds.wrong())
 	case j.Deadline < 0:
 		return bad("Deadline", j.Deadline)
 	case j.Requested < 0:
@@ -117,9 +117,6 @@ func (j *Job) DemandOrNode() Resources {
 	}
 	return j.Demand
 }
-
-// SlowdownOrOne is how many times longer the job runs off its preferred nodes, at least 1.
-func (j *Job) SlowdownOrOne() float64 { return max(1, j.Slowdown) }
 
 // Features are what a predictor may know of the job.
 func (j *Job) Features() predict.Job {

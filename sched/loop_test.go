@@ -452,7 +452,7 @@ func TestLoopTakesOverRunningJobs(t *testing.T) {
 	assert.Empty(t, schedtest.Started(cycle.Plan), "one node is taken")
 	require.Len(t, running, 1)
 	assert.Equal(t, schedtest.At(-50), running[0].Started)
-	assert.True(t, running[0].Slowed)
+	assert.InDelta(t, 0.5, running[0].Speed, 0)
 	assert.NotNil(t, running[0].Prediction.Dist)
 }
 
@@ -797,7 +797,7 @@ func TestJobValidate(t *testing.T) {
 		"Demand[cpu]": func(j *sched.Job) { j.Demand = sched.Resources{"cpu": math.NaN()} },
 		"Demand[mem]": func(j *sched.Job) { j.Demand = sched.Resources{"cpu": 1, "mem": -1} },
 		"Demand":      func(j *sched.Job) { j.Demand = sched.Resources{"cpu": 0} },
-		"Slowdown":    func(j *sched.Job) { j.Slowdown = 0.5 },
+		"Speeds":      func(j *sched.Job) { j.Speeds = sched.SpeedsOf(sched.Speed{Factor: 1.5}) },
 		"Deadline":    func(j *sched.Job) { j.Deadline = -1 },
 	} {
 		j := ok()
@@ -808,13 +808,12 @@ func TestJobValidate(t *testing.T) {
 		require.ErrorAs(t, err, &je)
 		assert.Equal(t, field, je.Field)
 	}
-	for _, s := range []float64{math.NaN(), math.Inf(1), -1} {
+	for _, s := range []float64{math.NaN(), math.Inf(1), -1, 0, 1e-7} {
 		j := ok()
-		j.Slowdown = s
+		j.Speeds = sched.SpeedsOf(sched.Speed{Factor: s})
 		assert.Error(t, j.Validate(), "%v", s)
 	}
 	assert.Equal(t, sched.Resources{"node": 1}, ok().DemandOrNode())
-	assert.Equal(t, 1.0, ok().SlowdownOrOne())
 }
 
 func TestTexts(t *testing.T) {

@@ -302,19 +302,21 @@ func (ns *NodeSet) Holds(demand []float64, nodes []int32) int {
 	return total
 }
 
-// Slowed tells whether a job is slowed down on these nodes, that is, whether any of them is outside its preferred set.
-// Nodes that are not in the NodeSet count as outside.
-func (ns *NodeSet) Slowed(job *Job, nodes []NodeTasks) bool {
-	if job.Preferred.IsAny() {
-		return false
+// Speed is how fast a job runs on these nodes: as on the slowest of them. On nodes that are not in the NodeSet it has
+// its lowest speed. It is 1 if there are no nodes.
+func (ns *NodeSet) Speed(job *Job, nodes []NodeTasks) float64 {
+	speed := 1.0
+	if job.Speeds.Even() {
+		return speed
 	}
 	for _, nt := range nodes {
 		i, ok := ns.index[nt.Node]
-		if !ok || !job.Preferred.Matches(ns.nodes[i].Labels) {
-			return true
+		if !ok {
+			return min(speed, job.Speeds.Least())
 		}
+		speed = min(speed, job.Speeds.On(ns.nodes[i].Labels))
 	}
-	return false
+	return speed
 }
 
 // match finds the nodes of an equivalence set, with one table look-up per node and label. Node i is bit i%64 of word

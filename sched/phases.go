@@ -61,7 +61,7 @@ func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
 	}
 	j.lost(e, j.use)
 	j.move(time.Time{}, nil)
-	j.phase, j.slowed, j.dated = pending, false, false
+	j.phase, j.speed, j.dated = pending, 0, false
 	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {
 		j.phase = delayed
 		s.delayed = append(s.delayed, j)
@@ -101,7 +101,7 @@ func (s *state) beginStop(j *tracked, e *Event, now time.Time) error {
 	}
 	s.leave(j)
 	j.move(since, nodes)
-	j.phase, j.slowed = stopping, s.set.Slowed(j.job, nodes)
+	j.phase, j.speed = stopping, s.set.Speed(j.job, nodes)
 	s.stopping = append(s.stopping, j)
 	s.hold(j, -1)
 	return nil
@@ -162,7 +162,7 @@ func enter(to *list[Pending], j *tracked) {
 // enterRunning lists the job; what it holds is the caller's to see to.
 func (s *state) enterRunning(j *tracked, as phase, since time.Time, nodes []NodeTasks) {
 	j.move(since, nodes)
-	j.phase, j.slowed = as, s.set.Slowed(j.job, nodes)
+	j.phase, j.speed = as, s.set.Speed(j.job, nodes)
 	i, _ := s.findRunning(j)
 	s.running.insert(i, j.asRunning())
 }
@@ -176,7 +176,7 @@ func (j *tracked) move(since time.Time, nodes []NodeTasks) {
 }
 
 func (j *tracked) asRunning() Running {
-	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Slowed: j.slowed,
+	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Speed: j.speed,
 		Use: j.use, held: j}
 }
 

@@ -40,7 +40,7 @@ type Job struct {
 	// Deadline is the time since submission by which the job should complete;
 	// 0 makes it a best-effort job.
 	Deadline time.Duration
-	// Requested is how long the job may run at most on preferred nodes, as its user has said; 0 where nobody has. Only
+	// Requested is how long the job may run at most at full speed, as its user has said; 0 where nobody has. Only
 	// policies that plan by such limits look at it, as backfill does.
 	Requested time.Duration
 	// Priority orders jobs for strict-priority policies and decides who may
@@ -48,11 +48,9 @@ type Job struct {
 	Priority int
 	// Required limits the job to an equivalence set; the zero value is every node.
 	Required EquivalenceSet
-	// Preferred is where the job runs at full speed; the zero value is every
-	// node. On other nodes it runs Slowdown times longer.
-	Preferred EquivalenceSet
-	// Slowdown is at least 1; 0 means 1.
-	Slowdown float64
+	// Speeds are how fast the job runs on which nodes. The zero value is full speed everywhere. Forecasts are of the
+	// runtime at full speed.
+	Speeds Speeds
 	// Checkpoint tells that the job goes on where it was when it was stopped: a preemption costs it none of the work that
 	// it has done. Its forecast is then of the rest, and what is learnt of it is the whole.
 	Checkpoint bool
@@ -84,7 +82,7 @@ type NodeTasks struct {
 	Tasks int
 }
 
-// Pending is a job that waits, with its forecast on preferred nodes: of what is left to do, where it has
+// Pending is a job that waits, with its forecast at full speed: of what is left to do, where it has
 // done some and kept it.
 type Pending struct {
 	Job        *Job
@@ -102,8 +100,8 @@ type Running struct {
 	Started time.Time
 	// Nodes hold its tasks: those that have neither ended nor been lost, nor been told to stop.
 	Nodes []NodeTasks
-	// Slowed tells that it runs outside its preferred set, Slowdown times longer.
-	Slowed bool
+	// Speed is the speed of the slowest of its nodes (see [Speeds]); 0 stands for full speed, 1.
+	Speed float64
 	// Use is what its tasks use, by index; nil where nobody measures.
 	Use []usage.Task
 
@@ -309,7 +307,7 @@ const (
 	// forgotten.
 	Preempted
 	// Finished removes the job named Event.ID, which ran for Event.Runtime, and teaches the predictor. The loop
-	// knows where the job ran and takes the slow-down out of what the predictor learns. A Runtime of 0 stands for
+	// knows how fast the job ran and tells the predictor how long it would have taken at full speed. A Runtime of 0 stands for
 	// the time since the job's Started, if both events have a Time; otherwise nothing is learnt, and
 	// [Cycle].Ignored says so.
 	//

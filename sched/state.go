@@ -316,8 +316,8 @@ func (s *state) rebuild() {
 		r := &s.running.items()[i]
 		j := s.jobs[r.Job.ID]
 		if !slices.Contains(j.places(s.set), -1) {
-			j.slowed = s.set.Slowed(j.job, j.nodes)
-			r.Slowed = j.slowed
+			j.speed = s.set.Speed(j.job, j.nodes)
+			r.Speed = j.speed
 		} // else it ran as it did before its node was gone
 		s.hold(j, -1)
 	}

@@ -40,17 +40,17 @@ type tracked struct {
 	checked    uint64       // the check in which a decision on it was last seen
 	waits      int          // the number of its parents that have not finished
 	phase      phase
-	slowed     bool
-	dated      bool // an event has told when it started
-	unsure     bool // done is a guess, since nobody has told when an earlier run started
+	speed      float64 // of a job that runs; see Running.Speed
+	dated      bool    // an event has told when it started
+	unsure     bool    // done is a guess, since nobody has told when an earlier run started
 	gone       bool
 }
 
-// fullSpeed is in how many seconds the job would have run what it ran in, had it not been slowed down. It is
-// rounded to the nanosecond, which undoes the rounding of a runtime that was slowed down, but not to 0.
+// fullSpeed is in how many seconds the job would have run at full speed what it ran in. It is
+// rounded to the nanosecond, which undoes the rounding of a longer runtime, but not to 0.
 func (j *tracked) fullSpeed(ran time.Duration) float64 {
-	if j.slowed {
-		ran = max(min(1, ran), time.Duration(math.Round(float64(ran)/j.job.SlowdownOrOne())))
+	if s := Stretch(j.speed); s > 1 {
+		ran = max(min(1, ran), time.Duration(math.Round(float64(ran)/s)))
 	}
 	return ran.Seconds()
 }

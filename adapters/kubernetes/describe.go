@@ -39,8 +39,7 @@ func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner
 	pods := members(all, owner, out.Attempt, len(out.Tasks) > 0)
 	ask(spec, s, pods)
 	h, err := parseHints(annotations)
-	spec.Utility, spec.Preferred, spec.Slowdown, spec.Checkpoint, spec.Submitted = h.utility, h.preferred, h.slowdown,
-		h.checkpoint, submitted
+	spec.Utility, spec.Speeds, spec.Checkpoint, spec.Submitted = h.utility, h.speeds, h.checkpoint, submitted
 	deadline, past := h.from(submitted, m.made(all, b))
 	spec.Deadline, err = deadline, cmp.Or(err, past)
 	spec.Attributes["namespace"] = g.id[:strings.IndexByte(g.id, '/')]

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,8 +20,7 @@ const prefix = "hedgesched.github.io/"
 const (
 	DeadlineAnnotation   = prefix + "deadline"
 	UtilityAnnotation    = prefix + "utility"
-	PreferAnnotation     = prefix + "prefer"
-	SlowdownAnnotation   = prefix + "slowdown"
+	SpeedsAnnotation     = prefix + "speeds"
 	CheckpointAnnotation = prefix + "checkpoint"
 	UserAnnotation       = prefix + "user"
 	GangAnnotation       = prefix + "gang"
@@ -34,8 +32,8 @@ const (
 // names are the annotations that users set, without the prefix.
 func names() []string {
 	var out []string
-	for _, name := range []string{DeadlineAnnotation, UtilityAnnotation, PreferAnnotation, SlowdownAnnotation,
-		CheckpointAnnotation, UserAnnotation, GangAnnotation, AfterAnnotation} {
+	for _, name := range []string{DeadlineAnnotation, UtilityAnnotation, SpeedsAnnotation, CheckpointAnnotation,
+		UserAnnotation, GangAnnotation, AfterAnnotation} {
 		out = append(out, strings.TrimPrefix(name, prefix))
 	}
 	return out
@@ -89,8 +87,7 @@ type hints struct {
 	deadline   adapters.Deadline
 	by         string // the deadline as it was written
 	utility    utility.Utility
-	preferred  sched.EquivalenceSet
-	slowdown   float64
+	speeds     sched.Speeds
 	checkpoint bool
 	user       string
 	after      []string
@@ -108,11 +105,6 @@ func parseHints(annotations map[string]string) (hints, error) {
 		if want := h.parse(name, annotations[name]); want != "" && first == nil {
 			first = &HintError{Annotation: name, Value: annotations[name], Want: want}
 		}
-	}
-	if err := adapters.CheckPreferred(h.slowdown, h.preferred, PreferAnnotation); err != nil {
-		h.slowdown = 0
-		first = cmp.Or(first,
-			error(&HintError{Annotation: SlowdownAnnotation, Value: annotations[SlowdownAnnotation], Want: want(err)}))
 	}
 	return h, first
 }
@@ -140,10 +132,8 @@ func (h *hints) parse(name, value string) string {
 		if h.utility, err = adapters.ParseUtility([]byte(value)); err != nil && !errors.As(err, new(adapters.Expected)) {
 			return "a utility: " + err.Error()
 		}
-	case PreferAnnotation:
-		h.preferred, err = adapters.ParseSet(value, "gpu=a100|h100, disk=*")
-	case SlowdownAnnotation:
-		h.slowdown, err = adapters.ParseSlowdown(value)
+	case SpeedsAnnotation:
+		h.speeds, err = adapters.ParseSpeeds(value, "gpu=a100|h100 1; gpu=v100 0.66; other 0.39")
 	case CheckpointAnnotation, GangAnnotation:
 		if value != "true" && value != "false" {
 			return `"true" or "false"`

@@ -19,15 +19,14 @@ import (
 
 func TestHints(t *testing.T) {
 	h, err := parseHints(map[string]string{
-		DeadlineAnnotation: "90m", PreferAnnotation: "gpu=a100|h100,disk=*", SlowdownAnnotation: "1.5",
+		DeadlineAnnotation: "90m", SpeedsAnnotation: "gpu=a100|h100,disk=* 1; other 0.5",
 		CheckpointAnnotation: "true", UserAnnotation: "ann",
 		UtilityAnnotation: `{"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]}`, epochAnnotation: "7",
 		AfterAnnotation: "fetch, split", "other/deadline": "never",
 	})
 	require.NoError(t, err)
 	assert.Equal(t, 90*time.Minute, h.deadline.After)
-	assert.Equal(t, sched.NodesWith("gpu", "a100", "h100").And(sched.NodesWith("disk")).String(), h.preferred.String())
-	assert.InDelta(t, 1.5, h.slowdown, 0)
+	assert.Equal(t, "disk=*&gpu=a100|h100 1; other 0.5", h.speeds.String())
 	assert.True(t, h.checkpoint)
 	assert.Equal(t, "ann", h.user)
 	assert.Equal(t, []string{"fetch", "split"}, h.after)
@@ -45,22 +44,19 @@ func TestHintsRefused(t *testing.T) {
 		{"a negative deadline", DeadlineAnnotation, "-5m", "a duration of at least 1s"},
 		{"no deadline", DeadlineAnnotation, "", "a duration of at least 1s"},
 		{"a utility that is none", UtilityAnnotation, `{"kind":"wish"}`, "a utility"},
-		{"labels without a key", PreferAnnotation, "=a", "expected labels like"},
-		{"a slow-down below 1", SlowdownAnnotation, "0.5", "a number from 1"},
-		{"a slow-down that is not a number", SlowdownAnnotation, "NaN", "a number from 1"},
-		{"a slow-down of 0", SlowdownAnnotation, "0", "a number from 1 to 1e6"},
-		{"a slow-down of too much", SlowdownAnnotation, "1000001", "a number from 1 to 1e6"},
-		{"a slow-down of nothing", SlowdownAnnotation, "2", "expected none without hedgesched.github.io/prefer"},
+		{"labels without a key", SpeedsAnnotation, "=a 1", "expected labels like"},
+		{"a speed above 1", SpeedsAnnotation, "gpu=a 1.5", "a speed from 1e-6 to 1"},
+		{"a speed that is not a number", SpeedsAnnotation, "other NaN", "a speed from 1e-6 to 1"},
+		{"a speed of nothing", SpeedsAnnotation, "2", "expected nodes and speeds like"},
 		{"a deadline of nothing", DeadlineAnnotation, "1ns", "a duration of at least 1s"},
-		{"a value of nothing", PreferAnnotation, "gpu=", "expected labels like"},
-		{"a label without a value", PreferAnnotation, "gpu=a100,disk", "expected labels like"},
-		{"values of nothing", PreferAnnotation, "gpu=|", "values that are not empty"},
+		{"a label without a value", SpeedsAnnotation, "gpu=a100,disk 1", "expected labels like"},
+		{"values of nothing", SpeedsAnnotation, "gpu=| 1", "values that are not empty"},
 		{"a utility of nothing", UtilityAnnotation, `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`,
 			"expected a utility that is above 0 at some time"},
 		{"after nothing", AfterAnnotation, "a,", "expected names of jobs, each once"},
 		{"perhaps a checkpoint", CheckpointAnnotation, "yes", `"true" or "false"`},
 		{"a name that is misspelt", prefix + "dedline", "5m",
-			"expected one of the names deadline, utility, prefer, slowdown, checkpoint, user, gang"},
+			"expected one of the names deadline, utility, speeds, checkpoint, user, gang"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := parseHints(map[string]string{tt.annotation: tt.value})
@@ -78,19 +74,17 @@ func TestHintsRefused(t *testing.T) {
 func TestHintsOfRunningPod(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
-		slowdown    float64
+		least       float64
 	}{
-		{SlowdownAnnotation, "0.5", 0}, {SlowdownAnnotation, "NaN", 0}, {SlowdownAnnotation, "-3", 0},
-		{SlowdownAnnotation, "0", 0}, {SlowdownAnnotation, "fast", 0},
-		{SlowdownAnnotation, "2", 2}, {PreferAnnotation, "=", 0}, {DeadlineAnnotation, "-5m", 3},
-		{prefix + "dedline", "5m", 3},
+		{SpeedsAnnotation, "gpu=* 2", 1}, {SpeedsAnnotation, "other NaN", 1}, {SpeedsAnnotation, "fast", 1},
+		{SpeedsAnnotation, "gpu=* 1; other 0.5", 0.5}, {SpeedsAnnotation, "=", 1}, {DeadlineAnnotation, "-5m", 0.25},
+		{prefix + "dedline", "5m", 0.25},
 	} {
 		x := newTester(t)
 		x.node("n")
 		x.pod("a", on("n", corev1.PodRunning), func(p *corev1.Pod) {
 			p.Annotations[epochAnnotation], p.Annotations[attemptAnnotation], p.Annotations[sizeAnnotation] = "1", "1", "1"
-			p.Annotations[CheckpointAnnotation], p.Annotations[PreferAnnotation], p.Annotations[SlowdownAnnotation] = "true",
-				"gpu=*", "3"
+			p.Annotations[CheckpointAnnotation], p.Annotations[SpeedsAnnotation] = "true", "gpu=* 1; other 0.25"
 			p.Annotations[tt.name] = tt.value
 		})
 		v := x.see(0)
@@ -98,7 +92,7 @@ func TestHintsOfRunningPod(t *testing.T) {
 		require.Len(t, j.Tasks, 1)
 		require.NoError(t, j.Problem, tt.value)
 		require.NoError(t, j.Spec.Validate(), tt.value)
-		assert.InDelta(t, tt.slowdown, j.Spec.Slowdown, 0, "%s=%s", tt.name, tt.value)
+		assert.InDelta(t, tt.least, j.Spec.Speeds.Least(), 0, "%s=%s", tt.name, tt.value)
 		assert.True(t, j.Spec.Checkpoint)
 
 		c, err := adapters.New(viewer{v}, adapters.Options{Epoch: 2})
@@ -122,24 +116,23 @@ func TestPreferAny(t *testing.T) {
 	for _, text := range []string{"gpu=*", " gpu = * "} {
 		h, err := parseHints(map[string]string{PreferAnnotation: text})
 		require.NoError(t, err)
-		assert.Equal(t, sched.NodesWith("gpu").String(), h.preferred.String())
-		assert.True(t, h.preferred.Matches(map[string]string{"gpu": "a100"}))
+		assert.InDelta(t, 1, h.speeds.On(map[string]string{"gpu": "a100"}), 0)
 	}
 }
 
 func FuzzHints(f *testing.F) {
-	f.Add("5m", "a=b|c,d", "2", "{}")
-	f.Add("2026-01-02T15:04:05Z", ",", "1e400", "")
-	f.Fuzz(func(t *testing.T, deadline, prefer, slowdown, utility string) {
-		h, err := parseHints(map[string]string{DeadlineAnnotation: deadline, PreferAnnotation: prefer,
-			SlowdownAnnotation: slowdown, UtilityAnnotation: utility})
+	f.Add("5m", "a=b|c,d=* 1; other 0.5", "{}")
+	f.Add("2026-01-02T15:04:05Z", ", 1e400", "")
+	f.Fuzz(func(t *testing.T, deadline, speeds, utility string) {
+		h, err := parseHints(map[string]string{DeadlineAnnotation: deadline, SpeedsAnnotation: speeds,
+			UtilityAnnotation: utility})
 		if err != nil {
 			var hint *HintError
 			require.ErrorAs(t, err, &hint)
 			return
 		}
 		assert.True(t, h.deadline.After > 0 || !h.deadline.At.IsZero())
-		assert.GreaterOrEqual(t, h.slowdown, 1.0)
+		assert.NoError(t, (&sched.Job{ID: "a", Tasks: 1, Speeds: h.speeds}).Validate())
 	})
 }
 

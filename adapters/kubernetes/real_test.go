@@ -352,7 +352,7 @@ func TestBadInput(t *testing.T) {
 			p.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
 				{MaxSkew: 1, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule}}
 		},
-		"slow-down": func(p *corev1.Pod) { p.Annotations[SlowdownAnnotation] = "-1" },
+		"speeds": func(p *corev1.Pod) { p.Annotations[SpeedsAnnotation] = "-1" },
 		"devices": func(p *corev1.Pod) {
 			claim := "none"
 			p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim}}

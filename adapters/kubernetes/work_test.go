@@ -27,7 +27,7 @@ func TestWorkOnce(t *testing.T) {
 		return p
 	}
 	c := fake.NewClientset(machine(), running(start),
-		jobOf(1, map[string]string{CheckpointAnnotation: "true", PreferAnnotation: "gpu=*", SlowdownAnnotation: "2"}))
+		jobOf(1, map[string]string{CheckpointAnnotation: "true", SpeedsAnnotation: "gpu=* 1; other 0.5"}))
 	c.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		refusal := apierrors.NewTooManyRequests("a budget is spent", 0)
 		refusal.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "DisruptionBudget"}}
@@ -51,7 +51,7 @@ func TestWorkOnce(t *testing.T) {
 		return w.Done.Duration
 	}
 	assert.Equal(t, 50*time.Second, stop(start.Add(100*time.Second)))
-	assert.Equal(t, 60*time.Second, stop(start.Add(120*time.Second)), "the same attempt, off the nodes that it prefers")
+	assert.Equal(t, 60*time.Second, stop(start.Add(120*time.Second)), "the same attempt, at half its speed")
 	assert.Equal(t, 60*time.Second, stop(start.Add(120*time.Second)))
 	v, err := d.Observe(t.Context(), true)
 	require.NoError(t, err)

@@ -68,12 +68,12 @@ type run struct {
 
 // deed is an order to the executor.
 type deed struct {
-	do agent.Do
+	do agent.ActionKind
 	r  *run
 }
 
 // deed notes what a worker orders for a task. It fails the part if the order is against the rules.
-func (p *part) deed(do agent.Do, t agent.Task) {
+func (p *part) deed(do agent.ActionKind, t agent.Task) {
 	r := p.tasks[t]
 	switch {
 	case !p.isWorker(p.at):

@@ -20,14 +20,14 @@ func ExampleDescribe() {
 	job := api.NewBatchJob("report", "report", "global", 50)
 	job.Datacenters = []string{"*"}
 	job.Meta = map[string]string{nomad.KeyMark: "true", nomad.KeyTasks: "8", nomad.KeyDeadline: "45m",
-		nomad.KeyPreferred: "node.class=fast", nomad.KeySlowdown: "2"}
+		nomad.KeySpeeds: "node.class=fast 1; other 0.5"}
 	cpu, memory := 500, 256
 	work := api.NewTask("work", "exec").Require(&api.Resources{CPU: &cpu, MemoryMB: &memory})
 	job.AddTaskGroup(api.NewTaskGroup("work", 0).AddTask(work))
 
 	spec, err := nomad.Describe(job)
 	fmt.Println(spec.Tasks, "tasks of", spec.Demand, "within", spec.Deadline, err)
-	fmt.Println("on", spec.Required, "best on", spec.Preferred)
+	fmt.Println("on", spec.Required, "at speed", spec.Speeds)
 
 	job.Meta[nomad.KeyDeadline] = "tomorrow"
 	_, err = nomad.Describe(job)
@@ -36,7 +36,7 @@ func ExampleDescribe() {
 	fmt.Println("expected", after)
 	// Output:
 	// 8 tasks of map[cpu:500 memory:256] within 45m0s <nil>
-	// on driver.exec=true&node.pool=default best on node.class=fast
+	// on driver.exec=true&node.pool=default at speed node.class=fast 1; other 0.5
 	// nomad: job cannot be scheduled: "report": meta hedge_deadline = "tomorrow"
 	// expected a duration of at least 1s, like 2h30m, or a time, like 2026-01-02T15:04:05Z
 }

@@ -29,11 +29,9 @@ const (
 	// KeyUtility is the value of the job's completion over time, as JSON of utility.Marshal; default
 	// adapters.DefaultUtility.
 	KeyUtility = "hedge_utility"
-	// KeyPreferred are labels of the nodes on which the job runs at full speed, like "node.class=fast|big & meta.rack=r1";
-	// "key=*" is any value.
-	KeyPreferred = "hedge_preferred"
-	// KeySlowdown is how many times longer the job runs on other nodes, 1 to 1e6.
-	KeySlowdown = "hedge_slowdown"
+	// KeySpeeds is how fast the job runs on nodes with which labels, like
+	// "node.class=fast|big & meta.rack=r1 1; other 0.5"; "key=*" is any value. Default full speed everywhere.
+	KeySpeeds = "hedge_speeds"
 	// KeyCheckpoint says, with "true", that a restarted job continues where it was.
 	KeyCheckpoint = "hedge_checkpoint"
 	// KeyAfter are the ids of jobs of the same namespace that must have finished before this one starts, like
@@ -180,7 +178,7 @@ func (h *hints) noted(job *api.Job) {
 
 // known are the keys that are allowed, the users' first.
 var known = []string{
-	KeyMark, KeyTasks, KeyDeadline, KeyUtility, KeyPreferred, KeySlowdown, KeyCheckpoint, KeyAfter,
+	KeyMark, KeyTasks, KeyDeadline, KeyUtility, KeySpeeds, KeyCheckpoint, KeyAfter,
 	KeyRetries,
 	keyOrigin, keySubmitted, keyAttempt, keyStart, keyActed, keyDone, keyFailures, keyEpoch, keyReason, keyOver, keyParent,
 }
@@ -189,7 +187,7 @@ var known = []string{
 func unknown(meta map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(meta)) {
 		if strings.HasPrefix(k, "hedge_") && !slices.Contains(known, k) {
-			return fmt.Errorf("meta key %q is unknown, expected one of %q", k, known[1:9])
+			return fmt.Errorf("meta key %q is unknown, expected one of %q", k, known[1:8])
 		}
 	}
 	return nil
@@ -221,18 +219,8 @@ func (h *hints) hinted(meta map[string]string) error {
 			s.Utility, err = adapters.ParseUtility([]byte(v))
 			return err
 		}},
-		{KeyPreferred, "", func(v string) (err error) {
-			s.Preferred, err = adapters.ParseSet(v, "node.class=fast|big & meta.rack=r1")
-			return err
-		}},
-		{KeySlowdown, "", func(v string) error { // after the nodes that it refers to
-			slowdown, err := adapters.ParseSlowdown(v)
-			if err == nil {
-				err = adapters.CheckPreferred(slowdown, s.Preferred, KeyPreferred)
-			}
-			if err == nil {
-				s.Slowdown = slowdown
-			}
+		{KeySpeeds, "", func(v string) (err error) {
+			s.Speeds, err = adapters.ParseSpeeds(v, "node.class=fast|big & meta.rack=r1 1; other 0.5")
 			return err
 		}},
 		{KeyCheckpoint, "", func(v string) (err error) {

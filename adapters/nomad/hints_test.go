@@ -1,7 +1,6 @@
 package nomad
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +30,7 @@ func heldJob(meta map[string]string) *api.Job {
 
 func TestDescribe(t *testing.T) {
 	got, err := Describe(heldJob(map[string]string{
-		KeyTasks: "4", KeyDeadline: "2h", KeyPreferred: "node.class=fast|big & meta.gpu=*", KeySlowdown: "1.5",
+		KeyTasks: "4", KeyDeadline: "2h", KeySpeeds: "node.class=fast|big & meta.gpu=* 1; other 0.5",
 		KeyCheckpoint: "true", KeyAfter: "fetch, split",
 	}))
 	require.NoError(t, err)
@@ -42,9 +41,7 @@ func TestDescribe(t *testing.T) {
 	assert.Equal(t, map[string]string{"team": "x", "name": "nightly", "namespace": "prod", "tasks": "4"}, got.Attributes)
 	assert.Equal(t, 2*time.Hour, got.Deadline)
 	assert.Equal(t, 60, got.Priority)
-	assert.Equal(t, sched.NodesWith("node.class", "fast", "big").And(sched.NodesWith("meta.gpu")).String(),
-		got.Preferred.String())
-	assert.InDelta(t, 1.5, got.Slowdown, 0)
+	assert.Equal(t, "meta.gpu=*&node.class=big|fast 1; other 0.5", got.Speeds.String())
 	assert.True(t, got.Checkpoint)
 	assert.Equal(t, time.Unix(5, 0).UTC(), got.Submitted)
 	assert.InDelta(t, 105, got.Utility.At(0), 0.1)
@@ -78,15 +75,12 @@ func TestProblems(t *testing.T) {
 			`expected a time after the submission at 1970-01-01T00:00:05Z`},
 		{"utility of nothing", map[string]string{KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`}, nil,
 			`expected a utility that is above 0`},
-		{"no value", map[string]string{KeyPreferred: "a="}, nil, `hedge_preferred = "a=", "a=", expected labels`},
-		{"empty values", map[string]string{KeyPreferred: "a=|"}, nil, `expected values that are not empty`},
-		{"slow-down of nothing", map[string]string{KeySlowdown: "2"}, nil,
-			`hedge_slowdown = "2", expected none without hedge_preferred`},
-		{"slow-down of too much", map[string]string{KeySlowdown: "1000001"}, nil, `expected a number from 1 to 1e6`},
+		{"speed of nothing", map[string]string{KeySpeeds: "2"}, nil, `hedge_speeds = "2", "2", expected nodes and speeds`},
+		{"empty values", map[string]string{KeySpeeds: "a=| 1"}, nil, `expected values that are not empty`},
 		{"utility", map[string]string{KeyUtility: "{"}, nil, `hedge_utility = "{"`},
-		{"preferred", map[string]string{KeyPreferred: "fast"}, nil, `"fast", expected labels`},
-		{"slow-down", map[string]string{KeySlowdown: "0.5"}, nil, `expected a number from 1 to 1e6`},
-		{"no number", map[string]string{KeySlowdown: "NaN"}, nil, `expected a number from 1 to 1e6`},
+		{"speeds", map[string]string{KeySpeeds: "fast 1"}, nil, `"fast", expected labels`},
+		{"speed above 1", map[string]string{KeySpeeds: "other 1.5"}, nil, `expected a speed from 1e-6 to 1`},
+		{"no number", map[string]string{KeySpeeds: "other NaN"}, nil, `expected a speed from 1e-6 to 1`},
 		{"checkpoint", map[string]string{KeyCheckpoint: "maybe"}, nil, `expected true or false`},
 		{"retries", map[string]string{KeyRetries: "-1"}, nil, `out of range`},
 		{"unknown key", map[string]string{"hedge_dealine": "2h"}, nil, `meta key "hedge_dealine" is unknown`},
@@ -168,8 +162,8 @@ func TestHeldByItsUser(t *testing.T) {
 // tasks like any other. Once it waits, its problem is reported.
 func TestPlacedBefore(t *testing.T) {
 	for k, v := range map[string]string{
-		KeySlowdown: "2", KeyDeadline: "500ms", KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`,
-		KeyPreferred: "a=|", KeyTasks: "two", KeyRetries: "many",
+		KeySpeeds: "a=|", KeyDeadline: "500ms", KeyUtility: `{"kind":"piecewise","points":[{"t":0,"v":-5}]}`,
+		KeyTasks: "two", KeyRetries: "many",
 		KeyCheckpoint: "1", KeyMark: "1", "hedge_dealine": "2h",
 	} {
 		t.Run(k, func(t *testing.T) {
@@ -386,16 +380,15 @@ func TestRequired(t *testing.T) {
 // FuzzHints: any text in a job's meta is understood, or refused with a reason.
 func FuzzHints(f *testing.F) {
 	for _, k := range known {
-		f.Add(k, "2", "a=b & c=*")
+		f.Add(k, "2", "a=b & c=* 1; other 0.5")
 	}
-	f.Fuzz(func(t *testing.T, k, v, preferred string) {
-		spec, err := Describe(heldJob(map[string]string{k: v, KeyPreferred: preferred}))
+	f.Fuzz(func(t *testing.T, k, v, speeds string) {
+		spec, err := Describe(heldJob(map[string]string{k: v, KeySpeeds: speeds}))
 		if err != nil {
 			assert.ErrorIs(t, err, ErrJob)
 			return
 		}
 		require.NoError(t, spec.Validate())
-		assert.False(t, math.IsNaN(spec.Slowdown))
 	})
 }
 

@@ -101,8 +101,8 @@ func (c *Cluster) runtime(id string) (seconds float64, ok bool) {
 		return 0, false
 	}
 	seconds = j.runtime.Seconds()
-	if j.slowed && !j.old {
-		seconds /= j.spec.SlowdownOrOne()
+	if !j.old {
+		seconds /= sched.Stretch(j.speed)
 	}
 	return seconds, true
 }

@@ -43,7 +43,7 @@ type job struct {
 	started    time.Time
 	ended      time.Time
 	runtime    time.Duration // from start to end; 0 if not known
-	slowed     bool
+	speed      float64
 	would      time.Time // first cycle in which the policy decided to start it
 	gone       bool      // withdrawn
 }
@@ -134,7 +134,7 @@ func (c *Cluster) Observe(cycle *sched.Cycle) {
 	for i := range s.Running {
 		r := &s.Running[i]
 		j := c.seen(r.Job, r.Prediction)
-		j.slowed = r.Slowed
+		j.speed = r.Speed
 		if j.started.IsZero() {
 			j.started = r.Started
 		}

@@ -113,9 +113,9 @@ func checkJob(j *Job) error {
 	case !j.Work.fits(j.Tasks):
 		return bad("Work", fmt.Sprintf("of %d tasks", len(j.Work.tasks)), fmt.Sprintf("that of %d", j.Tasks))
 	case j.Work.shortest() < 0:
-		return bad("Work", j.Work.shortest(), "0 to 50 years, slow-down included")
-	case j.Work.Runtime().Seconds()*j.SlowdownOrOne() > maxTime.Seconds():
-		return bad("Work", j.Work.Runtime(), "0 to 50 years, slow-down included")
+		return bad("Work", j.Work.shortest(), "0 to 50 years, at the lowest speed, too")
+	case j.Work.Runtime().Seconds()*sched.Stretch(j.Speeds.Least()) > maxTime.Seconds():
+		return bad("Work", j.Work.Runtime(), "0 to 50 years, at the lowest speed, too")
 	}
 	return nil
 }

@@ -32,15 +32,16 @@ func (p *scholar) Observe(o predict.Observation) error {
 func TestCheckpointByHand(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		nodes := sim.Nodes(2, 2, 1)
+		fast := sched.NodesWith(sim.RackLabel, "r01")
 		low := sched.Job{
 			ID: "low", Tasks: 1, Utility: constant(1), Checkpoint: keeps,
-			Preferred: sched.NodesWith(sim.RackLabel, "r01"), Slowdown: 1.5,
+			Speeds: sched.SpeedsOf(sched.Speed{On: fast, Factor: 1}, sched.Speed{Factor: 1 / 1.5}),
 		}
 		above := func(id string, required sched.EquivalenceSet) sched.Job {
 			return sched.Job{ID: id, Tasks: 1, Utility: constant(1), Priority: 1, Required: required}
 		}
 		jobs := []sim.Job{
-			{Job: above("other", low.Preferred), Work: sim.Runtime(70 * time.Second)},
+			{Job: above("other", fast), Work: sim.Runtime(70 * time.Second)},
 			{Job: low, Arrive: time.Second, Work: sim.Runtime(100 * time.Second)},
 			{
 				Job:    above("high", sched.NodesWith(sim.RackLabel, "r00")),

@@ -46,6 +46,8 @@ type Config struct {
 	// dropped. 0 goes on until every job is finished or dropped. On shared nodes a policy may start again and again what
 	// is evicted every time.
 	Until time.Duration
+	// Outages are times in which shared nodes are lost, in any order. Nodes that are not shared have none.
+	Outages []Outage
 	// TasksPerNode is how many tasks make a machine in machine-hours. 0 means the most "node" units that a node
 	// offers, at least 1.
 	TasksPerNode int

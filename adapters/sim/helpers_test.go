@@ -62,8 +62,8 @@ func preferRacks(seed uint64, jobs []sim.Job) {
 	for i := range jobs {
 		switch rng.IntN(4) {
 		case 0:
-			jobs[i].Preferred = sched.NodesWith(sim.RackLabel, "r00", "r01", "r02")
-			jobs[i].Slowdown = 1.5
+			jobs[i].Speeds = sched.SpeedsOf(
+				sched.Speed{On: sched.NodesWith(sim.RackLabel, "r00", "r01", "r02"), Factor: 1}, sched.Speed{Factor: 1 / 1.5})
 		case 1:
 			jobs[i].Tasks = 1
 			jobs[i].Required = sched.NodesWith(sim.RackLabel, "r01", "r03")

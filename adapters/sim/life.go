@@ -78,6 +78,7 @@ type life struct {
 	parts     []*job
 	partsByID map[string]*job
 	sharing   []*job
+	outages   *outages
 	// charge is how long the cycle has taken, in a simulation in which that time passes; else nil.
 	charge func() time.Duration
 }
@@ -90,16 +91,20 @@ type tally struct {
 // news is the number of arrivals and completions so far.
 func (l *life) news() int { return l.next + l.tally.finished }
 
-// nextInstant is when next a job arrives or ends.
+// nextInstant is when next a job arrives or ends, or a node is lost or comes back.
 func (l *life) nextInstant() (at time.Duration, ok bool) {
 	at, ok = l.physics.next()
+	if turn, some := l.outages.due(); some && (!ok || turn < at) {
+		at, ok = turn, true
+	}
 	if l.next < len(l.jobs) && (!ok || l.jobs[l.next].arrive < at) {
 		return l.jobs[l.next].arrive, true
 	}
 	return at, ok
 }
 
-// advance lets everything happen up to and including a time. In one instant, ends come before submissions.
+// advance lets everything happen up to and including a time. In one instant, ends come first, then outages, then
+// submissions.
 func (l *life) advance(to time.Duration) {
 	for at, ok := l.nextInstant(); ok && at <= to; at, ok = l.nextInstant() {
 		l.pass(at)
@@ -109,6 +114,7 @@ func (l *life) advance(to time.Duration) {
 			l.finish(&l.jobs[i])
 		}
 		l.tasksEnd(l.ended.done, l.ended.evicted)
+		l.turnNodes(at)
 		for ; l.next < len(l.jobs) && l.jobs[l.next].arrive <= at; l.next++ {
 			l.submit(&l.jobs[l.next])
 		}
@@ -156,11 +162,8 @@ func (l *life) start(d *sched.Decision) error {
 		l.refuse(d, errNoRoom)
 		return nil
 	}
-	slowed, stretch := j.Slowdown > 1 && l.nodes.Slowed(&j.Job, d.Nodes), 1.0
-	if slowed {
-		stretch = j.Slowdown
-	}
-	switch err := l.physics.start(l.now, &j.gang, on, stretch); {
+	speed := l.nodes.Speed(&j.Job, d.Nodes)
+	switch err := l.physics.start(l.now, &j.gang, on, sched.Stretch(speed)); {
 	case errors.Is(err, errNoRoom):
 		l.refuse(d, err)
 		return nil
@@ -172,7 +175,7 @@ func (l *life) start(d *sched.Decision) error {
 		j.saw = seen{}
 		l.list(j)
 	}
-	j.record.begin(l.now, l.names.copy(d.Nodes), slowed, d.Reason.Probability)
+	j.record.begin(l.now, l.names.copy(d.Nodes), speed, d.Reason.Probability)
 	l.level.pending--
 	l.level.running++
 	l.level.tasks[j.rank()] += j.Tasks
@@ -190,7 +193,7 @@ func (l *life) resolve(j *job, nodes []sched.NodeTasks) ([]placement, bool) {
 	on := l.places.take(len(nodes))
 	for i, nt := range nodes {
 		n, ok := l.nodes.Index(nt.Node)
-		if !ok || nt.Tasks < 1 || nt.Tasks > j.Tasks || !j.Required.Matches(l.nodes.Node(n).Labels) {
+		if !ok || l.outages.down[n] > 0 || nt.Tasks < 1 || nt.Tasks > j.Tasks || !j.Required.Matches(l.nodes.Node(n).Labels) {
 			return nil, false
 		}
 		on[i] = placement{node: int32(n), tasks: int32(nt.Tasks)}

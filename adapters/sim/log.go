@@ -26,6 +26,9 @@ const (
 	taskEvent    = "task"
 	evictEvent   = "evict"
 	usageEvent   = "usage"
+	lostEvent    = "lost"
+	downEvent    = "down"
+	upEvent      = "up"
 	endEvent     = "end"
 )
 
@@ -122,9 +125,6 @@ func (l *logger) submit(j *job) {
 	if j.record.CPUTime > 0 {
 		b = appendNumber(append(b, `,"cpu_time":`...), j.record.CPUTime, false)
 	}
-	if j.Slowdown > 1 {
-		b = strconv.AppendFloat(append(b, `,"slowdown":`...), j.Slowdown, 'g', -1, 64)
-	}
 	if j.Checkpoint {
 		b = append(b, `,"checkpoint":true`...)
 	}
@@ -140,8 +140,8 @@ func (l *logger) submit(j *job) {
 	if !j.Required.IsAny() {
 		b = l.appendJSON(append(b, `,"required":`...), j.Required)
 	}
-	if !j.Preferred.IsAny() {
-		b = l.appendJSON(append(b, `,"preferred":`...), j.Preferred)
+	if !j.Speeds.Even() {
+		b = l.appendJSON(append(b, `,"speeds":`...), j.Speeds)
 	}
 	l.write(append(b, '}'))
 }
@@ -162,8 +162,8 @@ func (l *logger) plain(event string, at time.Duration, j *job, why string) {
 	b := l.head(event, at, j)
 	if event == startEvent {
 		b = appendNodes(append(b, `,"nodes":`...), j.record.Nodes)
-		if j.record.Slowed {
-			b = append(b, `,"slowed":true`...)
+		if j.record.Speed < 1 {
+			b = strconv.AppendFloat(append(b, `,"speed":`...), j.record.Speed, 'g', -1, 64)
 		}
 	}
 	if why != "" {
@@ -203,6 +203,16 @@ func (l *logger) preemptPart(
 	b = appendString(append(b, `],"part":`...), part)
 	b = appendString(append(b, `,"why":`...), why.String())
 	l.write(append(b, '}'))
+}
+
+// node writes that a node is lost or has come back.
+func (l *logger) node(event string, at time.Duration, name string) {
+	if l == nil {
+		return
+	}
+	b := seconds.Append(append(l.line[:0], `{"t":`...), at)
+	b = append(append(append(b, `,"event":"`...), event...), '"')
+	l.write(append(appendString(append(b, `,"node":`...), name), '}'))
 }
 
 // usage writes what all shared nodes are used for, once a cycle.

@@ -76,14 +76,7 @@ func (l *life) tasksEnd(done, evicted []timeshare.End) {
 		e := &done[i]
 		l.taskDone(l.at(e.Owner), e)
 	}
-	for len(evicted) > 0 {
-		n := 1
-		for n < len(evicted) && evicted[n].Owner == evicted[0].Owner {
-			n++
-		}
-		l.evict(l.at(evicted[0].Owner), evicted[:n])
-		evicted = evicted[n:]
-	}
+	l.loseAll(evicted, sched.CauseEvicted)
 }
 
 // taskDone handles a completed task. The last task of a gang ends the gang.
@@ -134,22 +127,25 @@ func (l *life) hold(j *job, u *timeshare.Used, lost bool) {
 	}
 }
 
-// evict makes evicted tasks of one gang pending again. A gang that has lost all of its tasks at once waits as a whole;
-// otherwise each task becomes a part.
-func (l *life) evict(j *job, lost []timeshare.End) {
-	attained := 0.0
+// lose makes tasks of one gang pending again that were evicted, or whose node is lost. A gang that has lost all of its
+// tasks at once waits as a whole; otherwise each task becomes a part.
+func (l *life) lose(j *job, lost []timeshare.End, why sched.Cause) {
+	event, attained := lostEvent, 0.0
 	for i := range lost {
 		l.hold(j, &lost[i].Used, true)
 		attained = max(attained, lost[i].Used.CPUTime)
 	}
-	j.record.Evictions += len(lost)
+	if why == sched.CauseEvicted {
+		event = evictEvent
+		j.record.Evictions += len(lost)
+	}
 	j.gang.left -= len(lost)
 	if len(lost) == j.Tasks {
 		for i := range lost {
 			l.taskOff(j, lost[i].Index)
 		}
-		l.backWhole(j, sched.CauseEvicted, attained)
-		l.log.plain(evictEvent, l.now, j, "")
+		l.backWhole(j, why, attained)
+		l.log.plain(event, l.now, j, "")
 		return
 	}
 	for i := range lost {
@@ -157,8 +153,8 @@ func (l *life) evict(j *job, lost []timeshare.End) {
 		node := l.taskOff(j, e.Index)
 		part := l.newPart(j, []int{int(e.Index)})
 		l.told = append(l.told, sched.Event{Kind: sched.Preempted, Time: l.time(), ID: j.ID, Job: &part.Job,
-			Nodes: l.oneTask(node), Cause: sched.CauseEvicted, Attained: e.Used.CPUTime})
-		l.log.task(evictEvent, l.now, j, l.nodes.Node(int(node)).Name, int(e.Index), part.ID)
+			Nodes: l.oneTask(node), Cause: why, Attained: e.Used.CPUTime})
+		l.log.task(event, l.now, j, l.nodes.Node(int(node)).Name, int(e.Index), part.ID)
 	}
 	if j.gang.left == 0 {
 		l.split(j)
@@ -281,12 +277,15 @@ func (l *life) list(j *job) {
 }
 
 // share makes the nodes shared if the jobs' work is usage. It must be so for all jobs or for none.
-func (l *life) share(cfg *Config) error {
+func (l *life) share(cfg *Config) (err error) {
 	users := 0
 	for i := range cfg.Jobs {
 		if cfg.Jobs[i].Work.use != nil {
 			users++
 		}
+	}
+	if l.outages, err = newOutages(cfg.Outages, l.nodes, users > 0); err != nil {
+		return err
 	}
 	switch {
 	case users == 0:
@@ -319,8 +318,8 @@ func (l *life) share(cfg *Config) error {
 // most that a task may use.
 func checkShared(j *job, memory float64) error {
 	switch {
-	case j.SlowdownOrOne() > 1:
-		return fmt.Errorf("%w: job %q: Slowdown is %v, want none with usage", ErrJob, j.ID, j.Slowdown)
+	case !j.Speeds.Even():
+		return fmt.Errorf("%w: job %q: Speeds is %v, want none with usage", ErrJob, j.ID, j.Speeds)
 	case len(j.After) > 0 || j.Of != "":
 		return fmt.Errorf("%w: job %q: it is a stage of %q, want none with usage", ErrJob, j.ID, j.Of)
 	case j.Checkpoint:

@@ -46,8 +46,8 @@ type JobRecord struct {
 	// Held is the time that its tasks held their nodes, in all its runs. HeldInWindow is the part of it in the arrival
 	// window.
 	Held, HeldInWindow TaskTime
-	// Slowed tells that the last start was outside its preferred nodes.
-	Slowed bool
+	// Speed is that of the last start, the speed of the slowest of its nodes; 0 if it never started.
+	Speed float64
 	// Told is the probability of meeting the deadline that the policy told with the last start;
 	// [sched.UnknownProbability] if it told none, or if the job never started.
 	Told float64
@@ -64,8 +64,8 @@ func (r *JobRecord) Missed() bool {
 func (r *JobRecord) lost() TaskTime { return taskTime(r.Tasks, r.Lost).plus(r.LostTasks) }
 
 // begin notes a start.
-func (r *JobRecord) begin(at time.Duration, nodes []sched.NodeTasks, slowed bool, told float64) {
-	r.Start, r.Nodes, r.Slowed, r.Told = at, nodes, slowed, told
+func (r *JobRecord) begin(at time.Duration, nodes []sched.NodeTasks, speed float64, told float64) {
+	r.Start, r.Nodes, r.Speed, r.Told = at, nodes, speed, told
 	if r.FirstStart < 0 {
 		r.FirstStart = at
 	}

@@ -183,7 +183,7 @@ func (e *engine) decide(ctx context.Context) error {
 	e.rejected += s.rejected + l.tally.refused - refused
 	e.last = s.plan
 	e.behind = l.news() > news
-	if l.tally.starts > starts || l.level.running > 0 || l.next < len(l.jobs) {
+	if l.tally.starts > starts || l.level.running > 0 || l.next < len(l.jobs) || l.outages.next < len(l.outages.turns) {
 		e.idle = 0
 		return nil
 	}

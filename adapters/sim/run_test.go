@@ -65,7 +65,7 @@ func TestLogGivesTheSameFigures(t *testing.T) {
 					require.Equal(t, r, sim.JobRecord{
 						ID: j.ID, Class: sim.Class(j.Class), Tasks: j.Tasks, Submit: j.Submit, Deadline: j.Deadline,
 						FirstStart: j.FirstStart, Start: j.Start, Finish: j.Finish, Preemptions: j.Preemptions,
-						Lost: j.Lost, Slowed: j.Slowed, Nodes: nodes,
+						Lost: j.Lost, Speed: j.Speed, Nodes: nodes,
 						// Not of a job's last line in the log; the figures made of them are compared above.
 						Runtime: r.Runtime, Stop: r.Stop, Held: r.Held, HeldInWindow: r.HeldInWindow, Told: r.Told,
 					})
@@ -355,7 +355,11 @@ func TestBadInputIsNamed(t *testing.T) {
 		"too many":     {work([]time.Duration{1, 2}), sim.ErrJob},
 		"a task's":     {work([]time.Duration{-1}), sim.ErrJob},
 		"runtime":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Work = sim.Runtime(-1) }) }, sim.ErrJob},
-		"endless":      {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Slowdown = 1e300 }) }, sim.ErrJob},
+		"endless": {func(c *sim.Config) {
+			c.Jobs = job(func(j *sim.Job) {
+				j.Speeds, j.Work = sched.SpeedsOf(sched.Speed{Factor: 1e-6}), sim.Runtime(time.Hour)
+			})
+		}, sim.ErrJob},
 		"deadline":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
 		"resource": {func(c *sim.Config) {
 			c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} })
@@ -466,8 +470,8 @@ func TestRunTeachesFullSpeed(t *testing.T) {
 	jobs := workload(3, 200, 6)
 	preferRacks(3, jobs)
 	for i := range jobs {
-		if jobs[i].Slowdown > 1 && i%2 == 0 {
-			jobs[i].Slowdown = 1 + float64(i)/170
+		if of := jobs[i].Speeds.Of(); len(of) > 1 && i%2 == 0 {
+			jobs[i].Speeds = sched.SpeedsOf(of[0], sched.Speed{Factor: 1 / (1 + float64(i)/170)})
 		}
 	}
 	p := &pupil{fixed(t), map[string]float64{}}
@@ -477,7 +481,7 @@ func TestRunTeachesFullSpeed(t *testing.T) {
 	require.NoError(t, err)
 	slowed := 0
 	for _, r := range result.Jobs {
-		if r.Slowed {
+		if r.Speed > 0 && r.Speed < 1 {
 			slowed++
 		}
 	}

@@ -42,6 +42,9 @@ func (d *dice) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if d.check != nil {
 		d.check(s)
 	}
+	if s.Nodes.Len() == 0 { // all are lost
+		return &sched.Plan{}, nil
+	}
 	p := &sched.Plan{Overpacks: []string{usage.CPU, usage.Memory}}
 	for i := range s.Running {
 		r := &s.Running[i]
@@ -175,7 +178,7 @@ func TestSharedRefuses(t *testing.T) {
 			c.Jobs = append(c.Jobs, c.Jobs[0])
 			c.Jobs[1].ID, c.Jobs[1].Work = "b", sim.Runtime(time.Second)
 		}, sim.ErrJob},
-		"slow-down":  {func(c *sim.Config) { c.Jobs[0].Slowdown = 2 }, sim.ErrJob},
+		"slow-down":  {func(c *sim.Config) { c.Jobs[0].Speeds = sched.SpeedsOf(sched.Speed{Factor: 0.5}) }, sim.ErrJob},
 		"checkpoint": {func(c *sim.Config) { c.Jobs[0].Checkpoint = true }, sim.ErrJob},
 		"a stage":    {func(c *sim.Config) { c.Jobs[0].Of = "whole" }, sim.ErrJob},
 		"memory above every node": {func(c *sim.Config) {

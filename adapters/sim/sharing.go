@@ -17,6 +17,8 @@ type Sharing struct {
 	EffectiveLoad float64 `json:"effective_load"`
 	// Admitted is the CPU time of jobs that started in the window, in core-hours.
 	Admitted float64 `json:"admitted_cpu_hours"`
+	// Completed is the CPU time of jobs that completed in the window, in core-hours.
+	Completed float64 `json:"completed_cpu_hours"`
 }
 
 // sharingFigures is nil if nodes are not shared.
@@ -36,6 +38,9 @@ func (l *life) sharingFigures() *Sharing {
 		}
 		if r.FirstStart >= 0 && r.FirstStart <= l.window {
 			s.Admitted += hours
+		}
+		if r.Finish >= 0 && r.Finish <= l.window {
+			s.Completed += hours
 		}
 		if r.Deadline > 0 && (r.FirstStart < 0 || r.FirstStart >= r.Deadline) {
 			s.NeverStarted++

@@ -22,18 +22,17 @@ resources: {memory-mb: 512, vcores: 2}
 command: ./train --rank $HEDGE_RANK
 environment: {DATA: "it's here"}
 deadline: 45m
-preferred: rack=/r1|/r2
-slowdown: 2
+speeds: rack=/r1|/r2 1; other 0.5
 `
 	spec, err := yarn.Describe("train", []byte(file), time.Now())
 	fmt.Println(spec.Tasks, "tasks of", spec.Demand, "within", spec.Deadline, err)
-	fmt.Println("on", spec.Required, "best on", spec.Preferred)
+	fmt.Println("on", spec.Required, "at speed", spec.Speeds)
 
 	_, err = yarn.Describe("train", []byte(file+"dedline: 1h\n"), time.Now())
 	fmt.Println(err)
 	// Output:
 	// 8 tasks of map[memory-mb:512 vcores:2] within 45m0s <nil>
-	// on kind=node&label="" best on rack=/r1|/r2
+	// on kind=node&label="" at speed rack=/r1|/r2 1; other 0.5
 	// yarn: job cannot be scheduled: "train": field "dedline" is unknown
 }
 

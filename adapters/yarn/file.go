@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -81,12 +80,10 @@ type File struct {
 	// Utility is the value of the job's completion over time, in the form of utility.Marshal; default
 	// adapters.DefaultUtility.
 	Utility stdjson.RawMessage `json:"utility,omitzero"`
-	// Required are labels of the nodes on which the job may run, and Preferred labels of those on which it runs at full
-	// speed, like "rack=/r1|/r2 & host=a"; "key=*" is any value.
-	Required  string `json:"required,omitzero"`
-	Preferred string `json:"preferred,omitzero"`
-	// Slowdown is how many times longer the job runs on nodes that are not preferred, 1 to 1e6.
-	Slowdown *float64 `json:"slowdown,omitzero"`
+	// Required are labels of the nodes on which the job may run, like "rack=/r1|/r2 & host=a"; "key=*" is any value.
+	Required string `json:"required,omitzero"`
+	// Speeds is how fast the job runs on which nodes, like "rack=/r1|/r2 1; other 0.5"; default full speed everywhere.
+	Speeds string `json:"speeds,omitzero"`
 	// Checkpoint says that a restarted job continues where it was.
 	Checkpoint bool `json:"checkpoint,omitzero"`
 	// Retries is how often the job is started again after a failed attempt; default 3.
@@ -349,40 +346,21 @@ func (p *parsed) hints() error {
 		}
 		p.by = d
 	}
-	for _, one := range []struct {
-		field, text string
-		set         *sched.EquivalenceSet
-	}{{"required", f.Required, &s.Required}, {"preferred", f.Preferred, &s.Preferred}} {
-		if one.text == "" {
-			continue
-		}
-		set, err := adapters.ParseSet(one.text, "rack=/r1|/r2 & host=a")
+	if f.Required != "" {
+		set, err := adapters.ParseSet(f.Required, "rack=/r1|/r2 & host=a")
 		if err != nil {
-			return fmt.Errorf("%s is %q: %w", one.field, one.text, err)
+			return fmt.Errorf("required is %q: %w", f.Required, err)
 		}
-		*one.set = one.set.And(set)
+		s.Required = s.Required.And(set)
 	}
-	if err := p.slowed(); err != nil {
-		return err
+	if f.Speeds != "" {
+		speeds, err := adapters.ParseSpeeds(f.Speeds, "rack=/r1|/r2 1; other 0.5")
+		if err != nil {
+			return fmt.Errorf("speeds is %q: %w", f.Speeds, err)
+		}
+		s.Speeds = speeds
 	}
 	return p.worth()
-}
-
-// slowed reads the slowdown. A missing one differs from 0.
-func (p *parsed) slowed() error {
-	if p.file.Slowdown == nil {
-		return nil
-	}
-	text := strconv.FormatFloat(*p.file.Slowdown, 'g', -1, 64)
-	v, err := adapters.ParseSlowdown(text)
-	if err == nil {
-		err = adapters.CheckPreferred(v, p.spec.Preferred, "preferred")
-	}
-	if err != nil {
-		return fmt.Errorf("slowdown is %s, %w", text, err)
-	}
-	p.spec.Slowdown = v
-	return nil
 }
 
 // worth sets the utility of the file. Without one it depends on the deadline; see dated.

@@ -24,8 +24,7 @@ label: gpu
 queue: root.research
 priority: 3
 deadline: 2h30m
-preferred: rack=/r1|/r2 & host=*
-slowdown: 1.5
+speeds: rack=/r1|/r2 & host=* 1; other 0.5
 checkpoint: true
 attributes: {user: u7}
 `), at)
@@ -40,8 +39,8 @@ attributes: {user: u7}
 	assert.GreaterOrEqual(t, job.Utility.At(60*24*3600), 1.0, "it is worth doing however late it is")
 	assert.True(t, job.Required.Matches(map[string]string{LabelPartition: "gpu", LabelKind: KindNode}))
 	assert.False(t, job.Required.Matches(map[string]string{LabelPartition: "", LabelKind: KindNode}))
-	assert.True(t, job.Preferred.Matches(map[string]string{LabelRack: "/r2", LabelHost: "a"}))
-	assert.False(t, job.Preferred.Matches(map[string]string{LabelRack: "/r3", LabelHost: "a"}))
+	assert.InDelta(t, 1, job.Speeds.On(map[string]string{LabelRack: "/r2", LabelHost: "a"}), 0)
+	assert.InDelta(t, 0.5, job.Speeds.On(map[string]string{LabelRack: "/r3", LabelHost: "a"}), 0)
 
 	job, err = Describe("any", []byte(simple), at)
 	require.NoError(t, err)
@@ -91,12 +90,9 @@ func TestMalformed(t *testing.T) {
 		{simple + "label: a b", `label is "a b"`},
 		{simple + "priority: -1", "priority is -1"},
 		{simple + "retries: -1", "retries is -1"},
-		{simple + "slowdown: 0.5", "slowdown is 0.5"},
-		{simple + "slowdown: 0\npreferred: rack=/r1", "slowdown is 0, expected a number from 1 to 1e6"},
-		{simple + "slowdown: .nan", "NaN"},
-		{simple + "slowdown: 2", "slowdown is 2, expected none without preferred"},
-		{simple + "slowdown: 1000001\npreferred: rack=/r1", "expected a number from 1 to 1e6"},
-		{simple + "preferred: rack=/r1|", "expected values that are not empty"},
+		{simple + "speeds: rack=/r1 1.5", "expected a speed from 1e-6 to 1"},
+		{simple + "speeds: rack=/r1", `speeds is "rack=/r1": "rack=/r1", expected nodes and speeds`},
+		{simple + "speeds: rack=/r1| 1", "expected values that are not empty"},
 		{simple + "deadline: 1ns", "expected a duration of at least 1s"},
 		{simple + "utility: {kind: piecewise, points: [{t: 0, v: -5}]}", "expected a utility that is above 0"},
 		{simple + "queue: a b", `queue is "a b"`},

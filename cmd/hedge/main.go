@@ -5,7 +5,7 @@ package main
 import (
 	"os"
 
-	"github.com/hedgesched/hedge/cmd/hedge/internal/program"
+	"github.com/hedgesched/hedge/cmd/hedge/program"
 )
 
-func main() { os.Exit(program.Main(program.Engines())) }
+func main() { os.Exit(program.Program{}.Main()) }

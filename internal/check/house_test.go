@@ -23,13 +23,16 @@ func house(t *testing.T, files map[string]string) {
 
 func TestRoomsAreReadFromTheList(t *testing.T) {
 	house(t, map[string]string{"doc.go": "// Package x.\n//\n// # Rooms\n//\n//\tlow   the lowest,\n" +
-		"//\t      and more of it\n//\thigh/er  above\n//\n// # More\n//\n//\tother  is no room\npackage x\n"})
+		"//\t      and more of it\n//\thigh/er  above\n//\n// # Rooms of low\n//\n//\tlow/in  the inner\n//\tlow  all\n" +
+		"//\n// # More\n//\n//\tother  is no room\npackage x\n"})
 	rooms, err := readRooms()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"low", "high/er"}, rooms)
-	house(t, map[string]string{"doc.go": "package x\n"})
-	_, err = readRooms()
-	assert.ErrorContains(t, err, "no list of rooms")
+	assert.Equal(t, [][]string{{"low", "high/er"}, {"low/in", "low"}}, rooms)
+	for _, text := range []string{"package x\n", "// # Rooms\n//\n//\tlow  it\n//\n// # Rooms of low\npackage x\n"} {
+		house(t, map[string]string{"doc.go": text})
+		_, err = readRooms()
+		assert.ErrorContains(t, err, "no list of rooms")
+	}
 }
 
 func TestImportsPointUpwards(t *testing.T) {
@@ -39,10 +42,14 @@ func TestImportsPointUpwards(t *testing.T) {
 		"low/a_test.go":      imports("high"),
 		"low/inside/a.go":    imports("low"),
 		"high/a.go":          imports("low/inside"),
+		"low/inside/b/a.go":  imports("low/inside/c"),
+		"low/inside/c/a.go":  imports("low/inside/b"),
 		"internal/form/a.go": imports("low"),
 	})
-	rooms := []string{"low", "high"}
-	for dir, want := range map[string]int{"low": 1, "low/inside": 0, "high": 0, "internal/form": 1} {
+	rooms := [][]string{{"low", "high"}, {"low/inside/b", "low/inside/c", "low/inside"}}
+	for dir, want := range map[string]int{
+		"low": 1, "low/inside": 0, "low/inside/b": 1, "low/inside/c": 0, "high": 0, "internal/form": 1,
+	} {
 		faults, err := downwards(rooms, dir)
 		require.NoError(t, err)
 		assert.Len(t, faults, want, dir)

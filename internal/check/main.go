@@ -57,7 +57,7 @@ func main() {
 }
 
 // ofFolder lists the faults of a folder's Go files.
-func ofFolder(rooms []string, dir string) ([]string, error) {
+func ofFolder(rooms [][]string, dir string) ([]string, error) {
 	faults, err := undocumented(dir)
 	if err != nil {
 		return faults, err

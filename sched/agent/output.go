@@ -2,13 +2,13 @@ package agent
 
 import "time"
 
-// Do says what a part asks of its host.
-type Do uint8
+// ActionKind says what a part asks of its host.
+type ActionKind uint8
 
 // What a part may ask for. Launch, Pause, Resume and Kill are for workers.
 const (
 	// Send sends Msg to To.
-	Send Do = iota
+	Send ActionKind = iota
 	// Wake fires Timer at this part, After from now and after the messages of that moment.
 	Wake
 	// Launch runs a task in a free slot.
@@ -36,7 +36,7 @@ const (
 
 // Action is one thing that a part asks for.
 type Action[M any] struct {
-	Do    Do
+	Do    ActionKind
 	Delay Delay
 	To    Addr
 	Timer uint32
@@ -59,8 +59,8 @@ func (o *Output[M]) Send(to Addr, m *M) {
 	o.Actions = append(o.Actions, Action[M]{Do: Send, To: to, Msg: *m})
 }
 
-// Know sends a message that takes no time; see [Instant].
-func (o *Output[M]) Know(to Addr, m *M) {
+// SendInstant sends a message that takes no time; see [Instant].
+func (o *Output[M]) SendInstant(to Addr, m *M) {
 	o.Actions = append(o.Actions, Action[M]{Do: Send, Delay: Instant, To: to, Msg: *m})
 }
 
@@ -85,6 +85,6 @@ func (o *Output[M]) Kill(t Task) { o.task(Kill, t) }
 // Done says that all tasks of a job have ended.
 func (o *Output[M]) Done(job int32) { o.task(Done, Task{Job: job}) }
 
-func (o *Output[M]) task(do Do, t Task) {
+func (o *Output[M]) task(do ActionKind, t Task) {
 	o.Actions = append(o.Actions, Action[M]{Do: do, Task: t})
 }

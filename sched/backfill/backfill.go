@@ -15,7 +15,7 @@
 // of the forecast. If forecasts are right, a job overruns its q-quantile, and may delay reservations, with probability
 // 1-q.
 //
-// A job starts on its preferred nodes if it can start there as early as anywhere else. If cycles come at regular
+// A job starts on its fastest nodes if it can start there as early as anywhere else. If cycles come at regular
 // intervals, reservations start at cycles. The policies never preempt. They use no randomness and no clock but the
 // snapshot's.
 package backfill
@@ -143,14 +143,12 @@ func (p *policy) reserve(of *sched.Pending, w *want) *reservation {
 	r := &reservation{job: of.Job}
 	limit := never
 	length := p.estimate.of(of.Job, &of.Prediction)
-	if w.preferred != nil {
-		p.try(r, w.preferred, length, limit)
+	for _, at := range w.levels {
+		p.try(r, at.where, slowed(length, at.speed), limit)
 		if r.valid {
 			limit = r.at
 		}
-		length = slowed(length, of.Job)
 	}
-	p.try(r, w.required, length, limit)
 	if !r.valid {
 		return nil
 	}

@@ -95,7 +95,7 @@ func nanoseconds(seconds float64) int64 {
 	return longest
 }
 
-// of is the estimate of a job on its preferred nodes, in nanoseconds.
+// of is the estimate of a job at full speed, in nanoseconds.
 func (e Estimate) of(j *sched.Job, p *predict.Prediction) int64 {
 	switch {
 	case e.kind == requested && j.Requested > 0:
@@ -107,9 +107,9 @@ func (e Estimate) of(j *sched.Job, p *predict.Prediction) int64 {
 	}
 }
 
-// slowed is the same estimate off the preferred nodes.
-func slowed(ns int64, j *sched.Job) int64 {
-	if factor := j.SlowdownOrOne(); factor > 1 {
+// slowed is the same estimate at a lower speed.
+func slowed(ns int64, speed float64) int64 {
+	if factor := sched.Stretch(speed); factor > 1 {
 		return int64(min(math.Ceil(float64(ns)*factor), float64(longest)))
 	}
 	return ns
@@ -119,10 +119,7 @@ func slowed(ns int64, j *sched.Job) int64 {
 // time is expected to run for the same time again, and for at least one cycle.
 func (e Estimate) left(r *sched.Running, now time.Time, cycle time.Duration) int64 {
 	ran := max(0, int64(now.Sub(r.Started)))
-	whole := e.whole(r, ran)
-	if r.Slowed {
-		whole = slowed(whole, r.Job)
-	}
+	whole := slowed(e.whole(r, ran), r.Speed)
 	if whole > ran {
 		return whole - ran
 	}
@@ -135,10 +132,7 @@ func (e Estimate) whole(r *sched.Running, ran int64) int64 {
 	if e.kind != quantile || d == nil {
 		return e.of(r.Job, &r.Prediction)
 	}
-	elapsed := float64(ran) / 1e9
-	if r.Slowed {
-		elapsed /= r.Job.SlowdownOrOne()
-	}
+	elapsed := float64(ran) / 1e9 / sched.Stretch(r.Speed)
 	survival := 1 - d.CDF(elapsed)
 	return nanoseconds(d.Quantile(1 - float64((1-e.quantile)*survival)))
 }

@@ -47,15 +47,13 @@ func (t *turn) easy() {
 	}
 }
 
-// startNow starts a job if it fits from now to its estimated end, on preferred nodes first, else on required ones.
+// startNow starts a job if it fits from now to its estimated end, on the fastest nodes where it does.
 func (t *turn) startNow(p *sched.Pending, w *want) bool {
-	length := t.estimate.of(p.Job, &p.Prediction)
-	for _, at := range [...]*where{w.preferred, w.required} {
-		if at == nil || at.bound < p.Job.Tasks {
+	full := t.estimate.of(p.Job, &p.Prediction)
+	for _, level := range w.levels {
+		at, length := level.where, slowed(full, level.speed)
+		if at.bound < p.Job.Tasks {
 			continue
-		}
-		if at == w.required && w.preferred != nil {
-			length = slowed(length, p.Job)
 		}
 		room := 0
 		for _, u := range at.units {
@@ -192,15 +190,15 @@ func (t *turn) restore(kept []*reservation, wants []want, changed bool) {
 			r.valid = false
 			continue
 		}
-		length := t.estimate.of(p.Job, &p.Prediction)
-		preferred := w.preferred != nil && r.place.name == w.preferred.name
-		r.place = w.required
-		if preferred {
-			r.place = w.preferred
-		} else if w.preferred != nil {
-			length = slowed(length, r.job)
+		level := w.levels[len(w.levels)-1]
+		for _, l := range w.levels {
+			if r.place.name == l.name {
+				level = l
+				break
+			}
 		}
-		r.length = length
+		length := slowed(t.estimate.of(p.Job, &p.Prediction), level.speed)
+		r.place, r.length = level.where, length
 		if changed {
 			r.shares = t.profile.fill(r.place.units, r.place.demand, r.job.Tasks, r.at, length)
 			r.valid = r.shares != nil

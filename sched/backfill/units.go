@@ -32,11 +32,17 @@ type where struct {
 	bound  int // upper bound of the tasks that fit now, in this cycle
 }
 
-// want is the set that a job requires and the one that it prefers.
+// want is where a job may run.
 type want struct {
-	required  *where
-	preferred *where // nil if it is no smaller than required
-	err       error
+	required *where
+	levels   []level // the fastest first; the last is required
+	err      error
+}
+
+// level is a set of nodes with the speed of a job there.
+type level struct {
+	*where
+	speed float64
 }
 
 // renew takes in a snapshot and reports whether the units have changed.
@@ -94,11 +100,8 @@ func (u *units) note(s *sched.Snapshot) (news bool) {
 	}
 	for i := range s.Pending {
 		j := s.Pending[i].Job
-		for _, set := range [...]sched.EquivalenceSet{j.Required, j.Preferred} {
-			if set.IsAny() {
-				continue
-			}
-			for _, k := range set.Keys() {
+		for _, l := range j.Levels() {
+			for _, k := range l.On.Keys() {
 				news = news || !u.keys[k]
 				u.keys[k] = true
 			}
@@ -181,11 +184,13 @@ func (u *units) want(j *sched.Job) want {
 		return want{err: err, required: &where{name: j.Required.String()}}
 	}
 	w := want{required: u.place(j.Required, need)}
-	if !j.Preferred.IsAny() {
-		if p := u.place(j.Required.And(j.Preferred), need); len(p.nodes) < len(w.required.nodes) {
-			w.preferred = p
+	levels := j.Levels()
+	for _, l := range levels[:len(levels)-1] {
+		if p := u.place(l.On, need); len(p.nodes) < len(w.required.nodes) {
+			w.levels = append(w.levels, level{p, l.Factor})
 		}
 	}
+	w.levels = append(w.levels, level{w.required, levels[len(levels)-1].Factor})
 	return w
 }
 

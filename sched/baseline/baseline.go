@@ -253,10 +253,10 @@ func (t *turn) pack() *place.Placer {
 	return &t.placer
 }
 
-// start places the gang on preferred nodes, or else on any it may use.
+// start places the gang on its fastest nodes, or else on slower ones.
 func (t *turn) start(job *sched.Job, w *want) bool {
-	for _, p := range [...]*site{w.preferred, w.required} {
-		if p == nil || p.bound < job.Tasks {
+	for _, p := range w.sites {
+		if p.bound < job.Tasks {
 			continue
 		}
 		nodes, ok := t.pack().Place(w.demand, p.Nodes, job.Tasks)

@@ -17,15 +17,15 @@ type cache struct {
 	idle  bool      // nothing has been taken since, by the last plan
 }
 
-// kind tells jobs apart by where they must run and would rather run.
-type kind struct{ required, preferred *sched.Site }
+// kind tells jobs apart by where they may run at which speeds: the sites of their levels, in reverse.
+type kind [sched.MaxSpeeds]*sched.Site
 
 // want is a kind of job: the demand of its tasks and the sites they may go to.
 type want struct {
-	demand    []float64
-	preferred *site // nil where it is the same as required
-	required  *site
-	err       error
+	demand   []float64
+	sites    []*site // the fastest first; the last is required
+	required *site
+	err      error
 	// obstacle is that of the last gang that the nodes cannot hold.
 	obstacle *sched.Obstacle
 }
@@ -71,14 +71,26 @@ func (c *cache) want(job *sched.Job) *want {
 	if err != nil {
 		return &want{err: err, required: &site{Site: &sched.Site{Set: job.Required}}}
 	}
-	k := kind{required: c.nodes.Site(job.Required, demand)}
-	k.preferred = c.nodes.Site(job.Required.And(job.Preferred), demand)
+	var k kind
+	last := 0
+	if job.Speeds.Even() {
+		k[0] = c.nodes.Site(job.Required, demand)
+	} else {
+		levels := job.Levels()
+		last = len(levels) - 1
+		for l := range levels {
+			k[last-l] = c.nodes.Site(levels[l].On, demand)
+		}
+	}
 	w := c.wants[k]
 	if w == nil {
-		w = &want{demand: demand, required: c.site(k.required)}
-		if !slices.Equal(k.preferred.Nodes, k.required.Nodes) {
-			w.preferred = c.site(k.preferred)
+		w = &want{demand: demand, required: c.site(k[0])}
+		for l := last; l > 0; l-- {
+			if !slices.Equal(k[l].Nodes, k[l-1].Nodes) {
+				w.sites = append(w.sites, c.site(k[l]))
+			}
 		}
+		w.sites = append(w.sites, w.required)
 		c.wants[k] = w
 	}
 	return w

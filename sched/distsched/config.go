@@ -8,29 +8,17 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// ErrConfig is the sentinel of every [*ConfigError].
-var ErrConfig = errors.New("invalid DistSched configuration")
+	"github.com/hedgesched/hedge/sched"
+)
 
 // ErrVariant is returned by [Variant] for an unknown name.
 var ErrVariant = errors.New("unknown DistSched variant")
 
-// ConfigError tells which field of a [Config] is invalid. It wraps [ErrConfig].
-type ConfigError struct {
-	Field string
-	Value any
-	// Want says what is valid.
-	Want string
+// wrong is the error about a field.
+func wrong(field string, value any, want string) error {
+	return &sched.ConfigError{Policy: "DistSched", Field: field, Value: value, Want: want}
 }
-
-// Error implements error.
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("%v: %s = %v, want %s", ErrConfig, e.Field, e.Value, e.Want)
-}
-
-// Unwrap returns [ErrConfig].
-func (e *ConfigError) Unwrap() error { return ErrConfig }
 
 // Estimate says which forecast of a task's use the policy believes.
 type Estimate int
@@ -107,6 +95,10 @@ type Config struct {
 	// times, so MemoryRisk bounds the probability that memory ever runs short while the tasks run: a chance constraint.
 	// It is ours.
 	WholeLife bool
+	// Trust is how long a task must have run before its forecast gives way to what it was observed to use: each observed
+	// value for as long as it was observed, and the forecast for the time that the task is expected to run on. 0 means
+	// never, as in the thesis, where only use above the forecast counts. Without Observation it has no effect.
+	Trust time.Duration
 	// EvictAt is the share of a machine's memory at which tasks are evicted, in (0, 1]; 0 means 0.95.
 	EvictAt float64
 	// PreemptTo is the share of a machine's CPU above which its tasks' wishes are contention, and to which preemption
@@ -206,27 +198,29 @@ func (c Config) withDefaults() (Config, error) {
 func (c *Config) check() error {
 	for _, w := range c.weights() {
 		if v := *w.v; v != None && !(v >= 0 && v <= w.max) {
-			return &ConfigError{w.name, v, fmt.Sprintf("a number from 0 to %g, or None", w.max)}
+			return wrong(w.name, v, fmt.Sprintf("a number from 0 to %g, or None", w.max))
 		}
 	}
 	for priority, risk := range c.Risks {
 		if !(risk >= 0 && risk <= 1) {
-			return &ConfigError{"Risks", fmt.Sprintf("%v at priority %d", risk, priority), "numbers from 0 to 1"}
+			return wrong("Risks", fmt.Sprintf("%v at priority %d", risk, priority), "numbers from 0 to 1")
 		}
 	}
 	switch {
+	case c.Trust < 0:
+		return wrong("Trust", c.Trust, "no negative time")
 	case c.EvictAt == None:
-		return &ConfigError{"EvictAt", c.EvictAt, "a number above 0"}
+		return wrong("EvictAt", c.EvictAt, "a number above 0")
 	case c.Estimate < Distributions || c.Estimate > Requests:
-		return &ConfigError{"Estimate", int(c.Estimate), "Distributions, Points or Requests"}
+		return wrong("Estimate", int(c.Estimate), "Distributions, Points or Requests")
 	case c.Order < ByUtility || c.Order > ByRuntime:
-		return &ConfigError{"Order", int(c.Order), "one of the orders"}
+		return wrong("Order", int(c.Order), "one of the orders")
 	case c.Without&^mechanisms != 0:
-		return &ConfigError{"Without", c.Without, "the mechanisms of this package"}
+		return wrong("Without", c.Without, "the mechanisms of this package")
 	case c.Cells != 0 && (c.Cells < 64 || c.Cells > 1<<16):
-		return &ConfigError{"Cells", c.Cells, "64 to 65536"}
+		return wrong("Cells", c.Cells, "64 to 65536")
 	case c.Atoms != 0 && (c.Atoms < 8 || c.Atoms > 256):
-		return &ConfigError{"Atoms", c.Atoms, "8 to 256"}
+		return wrong("Atoms", c.Atoms, "8 to 256")
 	}
 	return nil
 }

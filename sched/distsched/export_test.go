@@ -2,9 +2,6 @@ package distsched
 
 import "github.com/hedgesched/hedge/utility"
 
-// SetEager builds all options again after each start.
-func (p *Policy) SetEager() { p.eager = true }
-
 // OptionOf is what the policy found of a job's option.
 func (p *Policy) OptionOf(job string) (value, inTime, eviction float64) {
 	o := &p.jobs[job].option

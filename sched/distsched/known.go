@@ -22,13 +22,12 @@ type known struct {
 
 	profile *profile
 	worth   *worth
-	set     *sched.NodeSet // the nodes for which demand, required and preferred were derived
+	set     *sched.NodeSet // the nodes for which demand and levels were derived
 	demand  []float64
-	// required are the nodes on which it may run. preferred are those of them on which it runs at full speed, or nil if
-	// that is all of them.
-	required, preferred []int32
-	salt                uint64  // breaks its ties between machines
-	risk                float64 // the largest memory risk for its tasks
+	// levels are the nodes on which it may run, the fastest first. The last are all of them.
+	levels []level
+	salt   uint64  // breaks its ties between machines
+	risk   float64 // the largest memory risk for its tasks
 
 	version uint64 // changes with the forecast of its usage
 	seen    uint64 // the last cycle in which it was in the snapshot
@@ -37,6 +36,12 @@ type known struct {
 	memoryOn, cpuOn []sized
 	option          option
 	index           int // among the pending jobs
+}
+
+// level is some nodes, and how many times longer than at full speed the job takes on the slowest of them.
+type level struct {
+	nodes   []int32
+	stretch float64
 }
 
 // sized is one task of a job on the grid of machines with one step.
@@ -92,9 +97,9 @@ func (p *Policy) know(job *sched.Job, forecast *predict.Prediction, attained flo
 		if k.demand, err = set.Demand(job.Demand); err != nil {
 			k.demand = nil
 		}
-		k.required, k.preferred = set.NodesOf(job.Required), nil
-		if !job.Preferred.IsAny() {
-			k.preferred = set.NodesOf(job.Required.And(job.Preferred))
+		k.levels = k.levels[:0]
+		for _, l := range job.Levels() {
+			k.levels = append(k.levels, level{set.NodesOf(l.On), sched.Stretch(l.Factor)})
 		}
 	}
 	return k
@@ -173,7 +178,7 @@ func (c *Config) worth(j *sched.Job, p *profile) (*worth, error) {
 		slowest, _ := p.cpu.At(0)
 		longest = max(longest, p.work/max(slowest, least))
 	}
-	length := min(2*(float64(longest*j.SlowdownOrOne())+w.deadline), maxTail)
+	length := min(2*(float64(longest*sched.Stretch(j.Speeds.Least()))+w.deadline), maxTail)
 	curve, tailed, err := utility.WithTail(w.curve, w.deadline, length, c.TailWeight)
 	if err != nil {
 		return nil, err

@@ -268,9 +268,9 @@ func TestConfigRefused(t *testing.T) {
 		"Risks": {Risks: map[int]float64{1: 2}},
 	} {
 		_, err := distsched.New(c)
-		var e *distsched.ConfigError
+		var e *sched.ConfigError
 		require.ErrorAs(t, err, &e, field)
-		require.ErrorIs(t, err, distsched.ErrConfig)
+		require.ErrorIs(t, err, sched.ErrConfig)
 		assert.Equal(t, field, e.Field)
 	}
 	_, err := distsched.Variant("best")

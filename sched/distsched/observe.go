@@ -23,6 +23,7 @@ type seen struct {
 	atoms *dist.Atoms
 	value []float64 // ascending
 	time  []float64 // how long each value was observed, in seconds
+	stale float64   // seconds observed since atoms was made
 }
 
 // onNode is the use of a job's tasks on one node: per task, but for max, which is the largest task's.
@@ -35,7 +36,7 @@ type onNode struct {
 
 // watch compares what a running job's tasks use with the forecast. If use exceeds the forecast's largest value, the
 // observed values replace the forecast from then on, weighted by the time for which each was observed (section 5.3.2).
-// Lower use changes nothing.
+// Lower use changes nothing, unless the policy trusts what it has observed for long: see [Config].Trust.
 func (p *Policy) watch(k *known, r *sched.Running, cycle time.Duration) {
 	p.nodes = gather(p.nodes[:0], r, p.machines.set)
 	for i := range p.nodes {
@@ -45,7 +46,9 @@ func (p *Policy) watch(k *known, r *sched.Running, cycle time.Duration) {
 			mean = n.max
 		}
 		w := k.watchOn(n.at)
-		cpu, memory := mean.CPU > k.profile.cpu.Max()*(1+tiny), mean.Memory > k.profile.memory.Max()*(1+tiny)
+		trusted := p.cfg.Trust > 0 && n.ran >= p.cfg.Trust
+		cpu := trusted || mean.CPU > k.profile.cpu.Max()*(1+tiny)
+		memory := trusted || mean.Memory > k.profile.memory.Max()*(1+tiny)
 		if w == nil {
 			if !cpu && !memory {
 				continue
@@ -60,7 +63,12 @@ func (p *Policy) watch(k *known, r *sched.Running, cycle time.Duration) {
 		if memory && !w.memory.seen {
 			w.memory.begin(mean.Memory, n.ran.Seconds()-last)
 		}
-		newCPU, newMemory := w.cpu.see(n.now.CPU, last, p.cfg.Atoms), w.memory.see(n.now.Memory, last, p.cfg.Atoms)
+		left := 0.0
+		if trusted {
+			left = max(0, p.length(k)-n.ran.Seconds())
+		}
+		newCPU := w.cpu.see(n.now.CPU, last, &p.cfg, k.profile.cpu, left)
+		newMemory := w.memory.see(n.now.Memory, last, &p.cfg, k.profile.memory, left)
 		if newCPU || newMemory {
 			w.version++
 		}
@@ -129,31 +137,43 @@ func (s *seen) begin(mean, seconds float64) {
 	s.note(mean, max(seconds, tiny))
 }
 
-// see adds a value that was used for some seconds, and tells whether the distribution has changed. Beyond most values,
-// the two closest are merged.
-func (s *seen) see(value, seconds float64, most int) bool {
+// see adds a value that was used for some seconds, and tells whether the distribution has changed. Beyond Atoms values,
+// the two closest are merged. The forecast counts for the left seconds, which were not observed yet.
+func (s *seen) see(value, seconds float64, c *Config, forecast *dist.Atoms, left float64) bool {
 	if !s.seen {
 		return false
 	}
 	s.note(value, max(seconds, tiny))
-	for len(s.value) > most {
+	for len(s.value) > c.Atoms {
 		s.join()
 	}
-	edges, weights := make([]float64, 0, 2*len(s.value)), make([]float64, 0, 2*len(s.value))
-	for i, v := range s.value {
-		edges, weights = append(edges, v, v), append(weights, s.time[i], 0)
+	if s.stale += seconds; s.atoms != nil && c.Trust > 0 && s.stale < renewed {
+		return false
+	}
+	s.stale = 0
+	all := seen{value: slices.Clone(s.value), time: slices.Clone(s.time)}
+	for i := 0; left > 0 && i < forecast.Len(); i++ {
+		x, share := forecast.At(i)
+		all.note(x, float64(share*left))
+	}
+	edges, weights := make([]float64, 0, 2*len(all.value)), make([]float64, 0, 2*len(all.value))
+	for i, v := range all.value {
+		edges, weights = append(edges, v, v), append(weights, all.time[i], 0)
 	}
 	h, err := dist.NewHistogram(edges, weights[:len(weights)-1])
 	if err != nil {
 		return false // cannot happen: measurements are checked
 	}
-	a, err := dist.NewAtoms(h, most)
+	a, err := dist.NewAtoms(h, c.Atoms)
 	if err != nil {
 		return false
 	}
 	s.atoms = a
 	return true
 }
+
+// renewed is how often, in seconds, a trusted observation changes a machine's sums.
+const renewed = 300
 
 func (s *seen) note(value, seconds float64) {
 	i, known := slices.BinarySearch(s.value, value)

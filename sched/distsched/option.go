@@ -50,11 +50,11 @@ type option struct {
 	of       []candidate // by position in nodes
 	upTo     int         // how many of machines.touched the candidates take into account
 	picks    []pick      // empty if the gang does not fit
-	slowed   bool
-	value    float64 // expected utility
-	inTime   float64 // the probability of meeting the deadline
-	key      float64 // the largest starts first
-	eviction float64 // the probability that a task of the job is evicted
+	stretch  float64     // how many times longer the job takes than at full speed
+	value    float64     // expected utility
+	inTime   float64     // the probability of meeting the deadline
+	key      float64     // the largest starts first
+	eviction float64     // the probability that a task of the job is evicted
 }
 
 // weigh fills in a candidate's risks, room, and whether one more task fits.
@@ -89,16 +89,20 @@ func risk(t *dist.Total, on *[]sized, a *dist.Atoms, count int, scratch *dist.Su
 	return p, t.Limit() - t.Mean()
 }
 
-// build makes a job's option: on its preferred nodes or, if the gang does not fit there, on all nodes that it may use.
+// build makes a job's option: on its fastest nodes or, if the gang does not fit there, on the next level of nodes, down
+// to all that it may use.
 func (p *Policy) build(k *known) {
-	o := &k.option
-	if len(k.preferred) > 0 {
-		if o.slowed = false; p.place(k, k.preferred) {
+	last := len(k.levels) - 1
+	for i := range k.levels {
+		l := &k.levels[i]
+		if len(l.nodes) == 0 && i < last {
+			continue
+		}
+		k.option.stretch = l.stretch
+		if p.place(k, l.nodes) {
 			return
 		}
 	}
-	o.slowed = k.preferred != nil
-	p.place(k, k.required)
 }
 
 // place puts the gang on some of these nodes, one task after the other, and tells whether it fits.
@@ -146,16 +150,23 @@ func (p *Policy) place(k *known, nodes []int32) bool {
 	return true
 }
 
+// first are the nodes that are tried first.
+func (k *known) first() []int32 {
+	for i := range k.levels {
+		if len(k.levels[i].nodes) > 0 {
+			return k.levels[i].nodes
+		}
+	}
+	return nil
+}
+
 // weighAll weighs all nodes for the pending jobs that may run on any node. It goes machine by machine, so that the
 // machine's sums stay in the processor's cache.
 func (p *Policy) weighAll() {
 	all := p.machines.set.All()
 	p.anywhere = p.anywhere[:0]
 	for _, k := range p.pending {
-		first := k.required
-		if len(k.preferred) > 0 {
-			first = k.preferred
-		}
+		first := k.first()
 		if k.err == nil && k.demand != nil && same(first, all) {
 			o := &k.option
 			o.nodes, o.upTo = all, 0

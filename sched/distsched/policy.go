@@ -26,10 +26,9 @@ type Policy struct {
 	shares     []float64     // by pick
 	nodes      []onNode
 	scratch    dist.Summand
-	eager      bool // for tests: build all options again after each start
 }
 
-// New returns a policy. Its error is a [*ConfigError].
+// New returns a policy. Its error is a [*sched.ConfigError].
 func New(cfg Config) (*Policy, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -160,23 +159,8 @@ func (p *Policy) choose(ctx context.Context, now time.Time, plan *sched.Plan) er
 		}
 		heap.Pop(&q)
 		p.start(k, plan)
-		if p.eager {
-			q = p.again(q, now, plan)
-		}
 	}
 	return nil
-}
-
-// again builds every option again.
-func (p *Policy) again(q queue, now time.Time, plan *sched.Plan) queue {
-	kept := q[:0]
-	for _, k := range q {
-		if p.renew(k, now, plan) {
-			kept = append(kept, k)
-		}
-	}
-	heap.Init(&kept)
-	return kept
 }
 
 // renew builds and values a job's option, and tells whether the job may start.

@@ -79,13 +79,8 @@ func (p *Policy) neededBy(k *known, seconds float64) float64 {
 	return p.slowdown(k) * k.profile.work / seconds
 }
 
-// slowdown is how many times longer the job takes on its option's nodes than on preferred ones.
-func (p *Policy) slowdown(k *known) float64 {
-	if k.option.slowed {
-		return k.job.SlowdownOrOne()
-	}
-	return 1
-}
+// slowdown is how many times longer the job takes on its option's nodes than at full speed.
+func (p *Policy) slowdown(k *known) float64 { return k.option.stretch }
 
 // share is the CPU that each of the job's tasks gets at least, unless it wants less: its share of a fully contended
 // machine. It is the smallest over the option's machines, and p.shares has it for each of them.

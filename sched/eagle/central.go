@@ -60,7 +60,7 @@ func (c *central) step(now time.Duration, in *agent.Input[Message], out *agent.O
 		c.armed = false
 		c.number++
 		for i := range c.Schedulers {
-			out.Know(c.scheduler(i), &Message{Kind: State, Version: c.number, Seen: c.long.Snapshot()})
+			out.SendInstant(c.scheduler(i), &Message{Kind: State, Version: c.number, Seen: c.long.Snapshot()})
 		}
 	case agent.Lost:
 		c.lost(in.From, now, out)

@@ -190,7 +190,7 @@ func (w *stepped) ended(t agent.Task) {
 			w.long--
 		}
 		if r.long && w.Switches.Ideal {
-			w.out.Know(r.owner, &m)
+			w.out.SendInstant(r.owner, &m)
 		} else {
 			w.out.Send(r.owner, &m)
 		}

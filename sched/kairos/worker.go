@@ -22,9 +22,12 @@ type entry struct {
 	done
 	attained, since time.Duration // service until since; of one that does not run, since when it does not
 	guarded         time.Duration // until when it is not preempted
+	quantum         time.Duration // when its quantum began
 	start           uint32        // the timer of its quantum
 	preempted       int32         // since it was last guarded
 	running, begun  bool
+	// armed is that the timer is set: it is not where nothing waits, as then the quantum's end would change nothing.
+	armed bool
 }
 
 // done is a task, and its job's number at the central scheduler.
@@ -48,6 +51,9 @@ func (w *stepped) step(in *agent.Input[Message]) {
 	switch in.Kind {
 	case agent.Received:
 		w.arrive(&in.Msg)
+		if len(w.tasks) > w.running {
+			w.wait()
+		}
 		w.change()
 	case agent.Ended:
 		w.end(in.Task)
@@ -82,6 +88,20 @@ func (w *stepped) arrive(m *Message) {
 		w.preempt(&w.tasks[oldest])
 	}
 	w.run(&w.tasks[len(w.tasks)-1])
+}
+
+// wait sets the timers of the quanta that run, once something waits for their ends.
+func (w *stepped) wait() {
+	for i := range w.tasks {
+		e := &w.tasks[i]
+		if !e.running || e.armed {
+			continue
+		}
+		e.armed = true
+		passed := w.now - e.quantum
+		quanta := max(1, (passed+w.Quantum-1)/w.Quantum)
+		w.out.Wake(quanta*w.Quantum-passed, e.start)
+	}
 }
 
 // attained is the service of a task until now, that of the running quantum included.
@@ -121,8 +141,10 @@ func (w *stepped) arm(e *entry) {
 	if w.starts++; w.starts == timerBeat {
 		w.starts++
 	}
-	e.start = w.starts
-	w.out.Wake(w.Quantum, e.start)
+	e.start, e.quantum = w.starts, w.now
+	if e.armed = len(w.tasks) > w.running; e.armed {
+		w.out.Wake(w.Quantum, e.start)
+	}
 }
 
 // due tells whether a task is guarded when it runs next.

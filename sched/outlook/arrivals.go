@@ -39,9 +39,11 @@ const few = 10
 // quiet is the number of mean gaps without an arrival after which gaps are stretched.
 const quiet = 5
 
-// replay returns the source of future arrivals that [world.run] takes: the latest arrivals in order and with their
-// gaps, starting at a random one.
-func (a *arrivals) replay(now, giveUp float64, hash uint64, most, order int) func() (float64, entry, bool) {
+// replay returns the source of future arrivals that [world.run] takes: the latest arrivals in order, starting at a
+// random one. All gaps between them are longer or shorter by a factor of the world, since the load may change.
+func (a *arrivals) replay(
+	now, giveUp float64, number int, hash uint64, most, order int,
+) func() (float64, entry, bool) {
 	n := len(a.ring)
 	if n < few {
 		return func() (float64, entry, bool) { return 0, entry{}, false }
@@ -52,6 +54,7 @@ func (a *arrivals) replay(now, giveUp float64, hash uint64, most, order int) fun
 	if mean > 0 {
 		stretch = max(1, (now-latest.at)/(quiet*mean))
 	}
+	stretch *= math.Exp2(float64(2*spaced(number, 0.7548776662466927)) - 1)
 	i := int(hash % uint64(n))
 	t := -float64(uniform(mix(hash)) * mean * stretch)
 	count := 0
@@ -70,7 +73,7 @@ func (a *arrivals) replay(now, giveUp float64, hash uint64, most, order int) fun
 		count++
 		hash = mix(hash)
 		e := entry{at: -1, seq: math.MaxInt32 - int32(most-count), size: j.size, until: math.Inf(1),
-			runtime: j.runtime.Quantile(uniform(hash))}
+			runtime: j.runtime.Quantile(draw(hash, number))}
 		as := j.traits
 		as.submitted = now + t
 		as.deadline = as.submitted + j.deadline
@@ -93,6 +96,28 @@ func mix(x uint64) uint64 {
 
 // uniform is above 0 and below 1.
 func uniform(hash uint64) float64 { return (float64(hash>>12) + 0.5) / (1 << 52) }
+
+// alike is the probability that a runtime is drawn at its world's quantile. Forecasts err together: a user's jobs are all
+// longer than before, or a day is busy. If all were drawn on their own, their errors would cancel out, and the worlds
+// would be too much alike.
+const alike = 0.6
+
+// draw is the quantile of a job's runtime in a world: the world's own, or one of the job alone.
+func draw(hash uint64, number int) float64 {
+	if uniform(mix(hash^alone)) < alike {
+		return spaced(number, 0.6180339887498949)
+	}
+	return uniform(hash)
+}
+
+// alone makes the choice independent of the value drawn.
+const alone = 0xabcdef
+
+// spaced spreads the worlds evenly over 0 to 1. World 0 is at a half.
+func spaced(number int, by float64) float64 {
+	x := 0.5 + float64(float64(number)*by)
+	return x - math.Floor(x)
+}
 
 // hashOf is FNV-1a.
 func hashOf(id string, seed uint64) uint64 {

@@ -30,7 +30,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	estimator, err := outlook.New(outlook.Config{Seed: 1})
+	estimator, err := outlook.New(outlook.Config{Seed: 1, Worlds: 64})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,6 +42,6 @@ func Example() {
 		fmt.Printf("%s starts in about %.0f min\n", told[i].Job, told[i].Start.Quantile(0.5)/60)
 	}
 	// Output:
-	// first starts in about 11 min
-	// second starts in about 16 min
+	// first starts in about 10 min
+	// second starts in about 15 min
 }

@@ -87,11 +87,8 @@ func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
 			add(c.free, size, 1)
 			continue
 		}
-		h := held{hash: hashOf(r.Job.ID, e.config.Seed), runtime: forecast(r.Prediction.Dist, r.Prediction.Point), size: size,
-			slow: 1}
-		if r.Slowed {
-			h.slow = r.Job.SlowdownOrOne()
-		}
+		h := held{hash: hashOf(r.Job.ID, e.config.Seed), runtime: forecast(r.Prediction.Dist, r.Prediction.Point), size: size}
+		h.slow = sched.Stretch(r.Speed)
 		h.ran = max(0, s.Now.Sub(r.Started).Seconds()) / h.slow
 		h.passed = h.runtime.CDF(h.ran)
 		c.running = append(c.running, h)
@@ -149,12 +146,9 @@ func (e *Estimator) pend(c *cycle, index int) {
 	w.seen = e.round
 	if d := c.decision[p.Job.ID]; d != nil && d.Kind == sched.Start {
 		add(c.free, size, -1)
-		slow := 1.0
-		if c.snap.Nodes.Slowed(p.Job, d.Nodes) {
-			slow = p.Job.SlowdownOrOne()
-		}
-		if !p.Job.Preferred.IsAny() {
-			e.slow.learn(slow > 1)
+		slow := sched.Stretch(c.snap.Nodes.Speed(p.Job, d.Nodes))
+		if p.Job.Speeds.Uneven() {
+			e.slow.learn(slow > stretchAt(p.Job, 0))
 		}
 		c.running = append(c.running, held{hash: w.hash, runtime: runtime, slow: slow, size: size})
 		e.started(w, c.now)
@@ -163,7 +157,7 @@ func (e *Estimator) pend(c *cycle, index int) {
 	}
 	w.cycles++
 	j := candidate{waiting: w, pending: p, index: index, traits: t, size: size,
-		slow: 1 + float64((p.Job.SlowdownOrOne()-1)*e.slow.of(p.Job))}
+		slow: e.slow.of(p.Job)}
 	for r, x := range size {
 		j.never = j.never || x > c.total[r]+enough
 	}
@@ -206,6 +200,7 @@ func (e *Estimator) started(w *waiting, now float64) {
 	for i := range w.tellings {
 		t := &w.tellings[i]
 		e.drift.learn(t, now, e.cycle)
+		e.tails.started(t, now)
 		e.orders.learn(t, now-t.at, e.cycle)
 	}
 	delete(e.jobs, w.job.ID)
@@ -223,9 +218,12 @@ func (e *Estimator) learn(c *cycle) {
 		for k := range c.jobs[i].tellings {
 			t := &c.jobs[i].tellings[k]
 			e.drift.wait(t, c.now, e.cycle)
+			e.tails.waits(t, c.now)
 		}
 	}
 	e.observed = e.drift.settle(e.observed, e.cycle)
+	e.tails.early.settle()
+	e.tails.late.settle()
 }
 
 // imagine simulates as many worlds as the work limit allows, and at least two.
@@ -264,7 +262,7 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 	salt := mix(uint64(number) + 1)
 	for i := range c.running {
 		h := &c.running[i]
-		p := h.passed + float64((1-h.passed)*uniform(mix(h.hash^salt)))
+		p := h.passed + float64((1-h.passed)*draw(mix(h.hash^salt), number))
 		left := float64((h.runtime.Quantile(min(p, 1)) - h.ran) * h.slow)
 		if !(left > 0) { // it overran its forecast: it runs for the overrun again
 			_, hi := h.runtime.Bounds()
@@ -282,19 +280,19 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 		left++
 		runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
 		u := mix(j.hash ^ salt)
-		slow := 1.0
-		if !j.job.Preferred.IsAny() && uniform(mix(u)) < e.slow.share() {
-			slow = j.job.SlowdownOrOne()
+		slow := stretchAt(j.job, 0)
+		if j.job.Speeds.Uneven() && uniform(mix(u)) < e.slow.share() {
+			slow = stretchOff(j.job)
 		}
 		w.add(entry{key: j.traits.key(order), seq: int32(i), at: int32(i), size: j.size,
-			until: e.until(&j.traits, c.now), runtime: float64(slow * runtime.Quantile(uniform(u)))})
+			until: e.until(&j.traits, c.now), runtime: float64(slow * runtime.Quantile(draw(u, number)))})
 	}
 	w.line()
 	most := len(c.jobs) + 200
 	if disciplines[order] == strict {
 		most = 0 // later arrivals delay no one
 	}
-	w.run(disciplines[order], left, e.recent.replay(c.now, e.givesUp, mix(salt^e.config.Seed), most, order))
+	w.run(disciplines[order], left, e.recent.replay(c.now, e.givesUp, number, mix(salt^e.config.Seed), most, order))
 }
 
 // until is the time at which a job is given up, in seconds from now; +Inf if the policy has given up none yet.
@@ -429,19 +427,27 @@ func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
 	median, spread := e.raw(c, j)
 	s := &e.drift.shifts[scale(median, e.cycle)]
 	soonest := e.cycle
+	var z [levels]float64
+	for l := range z {
+		z[l] = float64((1-s.weight)*prior[l]) + float64(s.weight*s.at[l])
+	}
+	e.tails.stretch(&z)
 	for l := range toldLevels {
-		z := float64((1-s.weight)*prior[l]) + float64(s.weight*s.at[l])
-		at := float64((min(median, longest)+e.cycle)*math.Exp(spread*z)) - e.cycle
+		at := float64((min(median, longest)+e.cycle)*math.Exp(spread*z[l])) - e.cycle
 		if at = max(at, soonest); at >= longest/2 {
 			at = math.Inf(1)
 		}
 		to.at[l] = at
 		soonest = at
 	}
+	if n := len(j.tellings); n > 0 && j.tellings[n-1].at == c.now {
+		t := &j.tellings[n-1]
+		t.early, t.late = c.now+to.at[1], c.now+to.at[levels-2]
+	}
 }
 
-// prior are the standardised quantiles before anything is learnt: those of the normal distribution, widened by half.
-var prior = [levels]float64{-2.94, -1.92, -1.01, 0, 1.01, 1.92, 2.94}
+// prior are the standardised quantiles before anything is learnt: those of the normal distribution.
+var prior = [levels]float64{-1.96, -1.28, -0.67, 0, 0.67, 1.28, 1.96}
 
 // ends adds the runtime to the start, and computes the probability of meeting the deadline.
 func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {

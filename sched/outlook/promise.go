@@ -11,6 +11,8 @@ type promise struct {
 	deadline float64 // seconds since the origin
 	told     []odds.Foretold
 	seen     int // round in which the job was last seen
+	done     bool
+	met      bool // if done
 }
 
 // promises are in the order of their first estimates.
@@ -31,8 +33,9 @@ func (p *promises) add(job string, deadline float64, round int, f odds.Foretold)
 	m.told = append(m.told, f)
 }
 
-// review learns from jobs that have finished, and from jobs past their deadlines that still wait or run. A job that has
-// disappeared teaches nothing.
+// review learns from jobs whose deadlines have passed: those that have finished, and those that still wait or run. It
+// does not learn earlier from those that finish in time. Else what is learnt would be too good, since it is known sooner
+// of a job that it meets its deadline than that it misses it. A job that has disappeared teaches nothing.
 func (e *Estimator) review(c *cycle) {
 	finished := map[string]float64{}
 	for _, d := range c.snap.Completed {
@@ -51,14 +54,14 @@ func (e *Estimator) review(c *cycle) {
 	}
 	kept := e.promises.list[:0]
 	for _, m := range e.promises.list {
-		at, done := finished[m.job]
+		if at, done := finished[m.job]; done {
+			m.done, m.met = true, at <= m.deadline
+		}
 		switch {
-		case done:
-			e.keepWord(m, at <= m.deadline)
-		case m.seen != e.round: // withdrawn, or being stopped
+		case !m.done && m.seen != e.round: // withdrawn, or being stopped
 			e.forget(m)
 		case c.now > m.deadline:
-			e.keepWord(m, false)
+			e.keepWord(m, m.met)
 		default:
 			kept = append(kept, m)
 		}

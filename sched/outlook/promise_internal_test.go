@@ -11,8 +11,8 @@ import (
 	"github.com/hedgesched/hedge/sched/internal/odds"
 )
 
-// TestReview: a job teaches once whether it met its deadline, as soon as that is certain. A job that has disappeared
-// teaches nothing.
+// TestReview: a job teaches once whether it met its deadline, after the deadline. A job that has disappeared teaches
+// nothing.
 func TestReview(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(0, 0).UTC().Add(time.Duration(s) * time.Second) }
 	j := &sched.Job{ID: "j", Tasks: 1, Submitted: at(0), Deadline: 100 * time.Second}
@@ -26,7 +26,8 @@ func TestReview(t *testing.T) {
 		seen      []*sched.Snapshot
 		jobs, met float64
 	}{
-		"in time":             {[]*sched.Snapshot{waits(1), runs(10), done(20, 15)}, 1, 1},
+		"in time, not yet":    {[]*sched.Snapshot{waits(1), runs(10), done(20, 15), away(100)}, 0, 0},
+		"in time":             {[]*sched.Snapshot{waits(1), runs(10), done(20, 15), away(30), away(101), away(102)}, 1, 1},
 		"at the deadline":     {[]*sched.Snapshot{runs(95), done(105, 100)}, 1, 1},
 		"late":                {[]*sched.Snapshot{runs(95), done(105, 101)}, 1, 0},
 		"waits past its time": {[]*sched.Snapshot{waits(95), waits(101), waits(110), done(200, 190)}, 1, 0},

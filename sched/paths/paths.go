@@ -1,6 +1,6 @@
 // Package paths forecasts the remaining time of jobs with stages: the time from the end of a stage to the end of the
-// last stage that waits for it, as a distribution. It decides nothing, and its forecasts do not include time spent
-// waiting for room.
+// last stage that waits for it, as a distribution. It also forecasts the machine time of these stages. It decides
+// nothing, and its forecasts do not include time spent waiting for room.
 //
 // The remaining time is the length of the critical path through the held stages. The forecast of one path is the
 // distribution of the sum of its stages' runtimes ([dist.Sum]); the forecast of several paths is the distribution of
@@ -31,6 +31,7 @@ type Rests struct {
 	held    map[string]*stage
 	waiting map[string][]*stage // stages that wait, by the ID of the job, not held, that they wait for
 	after   map[string]*longest // what is left, by the same ID
+	open    map[string]bool     // the jobs that have not finished, if stages wait
 }
 
 // stage is a held job.
@@ -41,6 +42,10 @@ type stage struct {
 	// seen is the round in which the stage was last held, looked the round in which its tail was last computed.
 	seen, looked uint64
 	rest         longest
+	// work is the expected machine time from the start of the stage on, in task-seconds. It was computed in the round
+	// weighed.
+	work    float64
+	weighed uint64
 	// tail is the time from the start of the stage to the end of the last one behind it. It was computed from tailOf.
 	tail   *dist.Histogram
 	tailOf *dist.Histogram
@@ -57,7 +62,7 @@ type longest struct {
 // Update takes in a new snapshot, whose Held jobs are the stages. Call it before [Rests.After].
 func (r *Rests) Update(s *sched.Snapshot) {
 	if len(s.Held) == 0 {
-		r.held, r.waiting, r.after = nil, nil, nil
+		r.held, r.waiting, r.after, r.open = nil, nil, nil, nil
 		return
 	}
 	r.round++
@@ -84,7 +89,21 @@ func (r *Rests) Update(s *sched.Snapshot) {
 			}
 		}
 	}
+	r.list(s)
 	r.forget()
+}
+
+// list notes the jobs of the snapshot, which have not finished.
+func (r *Rests) list(s *sched.Snapshot) {
+	r.open = make(map[string]bool, len(s.Held)+len(s.Pending)+len(s.Running))
+	for _, waiting := range [][]sched.Pending{s.Held, s.Pending} {
+		for i := range waiting {
+			r.open[waiting[i].Job.ID] = true
+		}
+	}
+	for i := range s.Running {
+		r.open[s.Running[i].Job.ID] = true
+	}
 }
 
 // forget drops what is kept of jobs that are gone.
@@ -128,6 +147,45 @@ func (r *Rests) After(id string) (*dist.Histogram, error) {
 		return nil, err
 	}
 	return l.d, nil
+}
+
+// Work is the expected machine time of the stages that wait for a job that is not held, directly or through other
+// stages. It is in task-seconds: the mean runtime of each stage times its tasks. Of a stage that waits for several jobs
+// each has an equal share, so that the work of all jobs adds up to that of all held stages. It is 0 if no stage waits.
+func (r *Rests) Work(id string) float64 {
+	sum := 0.0
+	for _, g := range r.waiting[id] {
+		sum += r.work(g) / r.parents(g)
+	}
+	return sum
+}
+
+// work is the machine time of a stage and its share of what is behind it.
+func (r *Rests) work(g *stage) float64 {
+	if g.weighed == r.round {
+		return g.work // a cycle, which a loop never makes, ends here too
+	}
+	g.weighed = r.round
+	mean := g.prediction.Point
+	if !r.Point && g.prediction.Dist != nil {
+		mean = g.prediction.Dist.Mean()
+	}
+	g.work = mean * float64(g.job.Tasks)
+	for _, c := range g.children {
+		g.work += r.work(c) / r.parents(c)
+	}
+	return g.work
+}
+
+// parents is how many jobs a stage still waits for, at least 1.
+func (r *Rests) parents(g *stage) float64 {
+	n := 0
+	for _, parent := range g.job.After {
+		if r.open[parent] {
+			n++
+		}
+	}
+	return float64(max(1, n))
 }
 
 // tails makes l the longest of the stages' tails.

@@ -96,7 +96,59 @@ func TestRandomTreesAgainstDraws(t *testing.T) {
 	}
 }
 
-func TestWorkIsKeptUntilSomethingChanges(t *testing.T) {
+// Every stage counts once, however many jobs it waits for.
+func TestWorkAddsUpToThatOfAllStages(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 50 {
+		var g graph
+		roots := []string{"r0", "r1", "r2"}
+		ids := append([]string{}, roots...)
+		for _, id := range roots[:2] {
+			g.s.Pending = append(g.s.Pending, sched.Pending{Job: &sched.Job{ID: id, Tasks: 1}})
+		}
+		g.s.Running = []sched.Running{{Job: &sched.Job{ID: "r2", Tasks: 1}}}
+		want := 0.0
+		for i := range 12 {
+			seconds, tasks := float64(rng.IntN(100)), 1+rng.IntN(5)
+			want += seconds * float64(tasks)
+			after := []string{"finished"}
+			for _, k := range rng.Perm(len(ids))[:1+rng.IntN(3)] {
+				after = append(after, ids[k])
+			}
+			id := fmt.Sprint("s", i)
+			ids = append(ids, id)
+			g.add(id, point(t, seconds), after...)
+			g.s.Held[i].Job.Tasks = tasks
+		}
+		rng.Shuffle(len(g.s.Held), func(i, j int) { g.s.Held[i], g.s.Held[j] = g.s.Held[j], g.s.Held[i] })
+		var r paths.Rests
+		r.Update(&g.s)
+		got := 0.0
+		for _, id := range roots {
+			got += r.Work(id)
+		}
+		assert.InDelta(t, want, got, 1e-6)
+		assert.Zero(t, r.Work("nobody"))
+	}
+}
+
+func TestWorkGoesByPointsIfAsked(t *testing.T) {
+	d, err := dist.NewUniform(1, 9)
+	require.NoError(t, err)
+	var g graph
+	g.add("b", d, "a")
+	g.s.Held[0].Prediction.Point, g.s.Held[0].Job.Tasks = 7, 2
+	for _, c := range []struct {
+		point bool
+		want  float64
+	}{{false, 10}, {true, 14}} {
+		r := paths.Rests{Point: c.point}
+		r.Update(&g.s)
+		assert.InDelta(t, c.want, r.Work("a"), 1e-9)
+	}
+}
+
+func TestForecastsAreKeptUntilSomethingChanges(t *testing.T) {
 	d, err := dist.NewUniform(1, 9)
 	require.NoError(t, err)
 	var g graph
@@ -142,6 +194,7 @@ func TestWhatCannotBeEnds(t *testing.T) {
 	r.Update(&g.s)
 	_, err := r.After("root")
 	require.NoError(t, err)
+	assert.False(t, math.IsNaN(r.Work("root")))
 
 	g = graph{}
 	g.add("bad", point(t, 1), "root")

@@ -57,10 +57,7 @@ func (h *Holders) Reset(s *sched.Snapshot, placer *Placer, decisions []sched.Dec
 		if _, preempted := gone[r.Job.ID]; preempted {
 			continue
 		}
-		runtime := r.Prediction.Point
-		if r.Slowed {
-			runtime *= max(1, r.Job.Slowdown)
-		}
+		runtime := r.Prediction.Point * sched.Stretch(r.Speed)
 		demand, on := s.Nodes.Held(r)
 		if demand != nil {
 			h.held = append(h.held, holder{

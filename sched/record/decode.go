@@ -224,7 +224,10 @@ func (d *decoder) running(in *running[jsontext.Value], dists []dist.Distribution
 	if out.Job, err = d.jobs.of(in.Job, decodeJob); err != nil {
 		return out, within("job", err)
 	}
-	out.Started, out.Slowed = in.Started.UTC(), in.Slowed
+	out.Started, out.Speed = in.Started.UTC(), in.Speed
+	if in.Slowed {
+		out.Speed = out.Job.Speeds.Least()
+	}
 	for _, nt := range in.Nodes {
 		out.Nodes = append(out.Nodes, sched.NodeTasks{Node: *nt.Node, Tasks: *nt.Tasks})
 	}
@@ -287,13 +290,13 @@ func decodeJob(text []byte) (*sched.Job, error) {
 	}
 	out := &sched.Job{
 		ID: *in.ID, PartOf: in.PartOf, Tasks: *in.Tasks, Demand: in.Demand, Attributes: in.Attributes,
-		Priority: in.Priority, Slowdown: in.Slowdown, Checkpoint: in.Checkpoint, Submitted: in.Submitted.UTC(),
+		Priority: in.Priority, Checkpoint: in.Checkpoint, Submitted: in.Submitted.UTC(),
 		After: in.After, Of: in.Of,
 	}
 	if out.Required, err = decodeSet("required", in.Required); err != nil {
 		return nil, err
 	}
-	if out.Preferred, err = decodeSet("preferred", in.Preferred); err != nil {
+	if out.Speeds, err = decodeSpeeds(&in); err != nil {
 		return nil, err
 	}
 	if in.Deadline != "" {
@@ -312,6 +315,33 @@ func decodeJob(text []byte) (*sched.Job, error) {
 		}
 	}
 	return out, nil
+}
+
+// decodeSpeeds are a job's speeds. Before version 4 they stand in two fields.
+func decodeSpeeds(in *job) (sched.Speeds, error) {
+	if in.Preferred != nil || in.Slowdown != 0 {
+		preferred, err := decodeSet("preferred", in.Preferred)
+		switch {
+		case err != nil:
+			return sched.Speeds{}, err
+		case in.Speeds != nil:
+			return sched.Speeds{}, refusal("speeds", "expected none with preferred and slowdown", nil)
+		case in.Slowdown != 0 && !(in.Slowdown >= 1):
+			return sched.Speeds{}, refusal("slowdown", fmt.Sprintf("found %v, expected at least 1", in.Slowdown), nil)
+		case preferred.IsAny() || in.Slowdown <= 1:
+			return sched.Speeds{}, nil
+		}
+		return sched.SpeedsOf(sched.Speed{On: preferred, Factor: 1}, sched.Speed{Factor: 1 / in.Slowdown}), nil
+	}
+	var of []sched.Speed
+	for i, s := range in.Speeds {
+		on, err := decodeSet(fmt.Sprintf("speeds[%d].on", i), s.On)
+		if err != nil {
+			return sched.Speeds{}, err
+		}
+		of = append(of, sched.Speed{On: on, Factor: *s.Speed})
+	}
+	return sched.SpeedsOf(of...), nil
 }
 
 // decodeSet is the set that stands in a field, every node where nothing does.

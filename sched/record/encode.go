@@ -71,8 +71,9 @@ type (
 		Prediction prediction  `json:"prediction"`
 		Started    *time.Time  `json:"started"`
 		Nodes      []nodeTasks `json:"nodes"`
-		Slowed     bool        `json:"slowed,omitempty"`
-		Use        []taskUsage `json:"use,omitempty"` // since version 3
+		Speed      float64     `json:"speed,omitempty"`  // since version 4
+		Slowed     bool        `json:"slowed,omitempty"` // until version 3: at the lowest speed
+		Use        []taskUsage `json:"use,omitempty"`    // since version 3
 	}
 	nodeTasks struct {
 		Node  *string `json:"node"`
@@ -99,12 +100,17 @@ type (
 		Requested  string             `json:"requested,omitempty"`
 		Priority   int                `json:"priority,omitempty"`
 		Required   jsontext.Value     `json:"required,omitempty"`
-		Preferred  jsontext.Value     `json:"preferred,omitempty"`
-		Slowdown   float64            `json:"slowdown,omitempty"`
+		Speeds     []speed            `json:"speeds,omitempty"`    // since version 4
+		Preferred  jsontext.Value     `json:"preferred,omitempty"` // until version 3: the nodes of full speed
+		Slowdown   float64            `json:"slowdown,omitempty"`  // until version 3: how much longer it runs elsewhere
 		Checkpoint bool               `json:"checkpoint,omitempty"`
 		After      []string           `json:"after,omitempty"` // since version 3
 		Of         string             `json:"of,omitempty"`    // since version 3
 		Submitted  *time.Time         `json:"submitted"`
+	}
+	speed struct {
+		On    jsontext.Value `json:"on,omitempty"` // every node if empty
+		Speed *float64       `json:"speed"`
 	}
 )
 
@@ -203,7 +209,7 @@ func (e *encoder) running(to *running[job], r *sched.Running) (err error) {
 		return err
 	}
 	started := r.Started.UTC()
-	to.Started, to.Slowed, to.Nodes = &started, r.Slowed, make([]nodeTasks, len(r.Nodes))
+	to.Started, to.Speed, to.Nodes = &started, r.Speed, make([]nodeTasks, len(r.Nodes))
 	for i := range r.Nodes {
 		nt := &r.Nodes[i]
 		if to.Nodes[i] = (nodeTasks{Node: &nt.Node, Tasks: &nt.Tasks}); !utf8.ValidString(nt.Node) {
@@ -289,7 +295,7 @@ func encodeJob(j *sched.Job) (job, error) {
 	submitted := j.Submitted.UTC()
 	out := job{
 		ID: &j.ID, PartOf: j.PartOf, Tasks: &j.Tasks, Demand: j.Demand, Attributes: j.Attributes,
-		Priority: j.Priority, Slowdown: j.Slowdown, Checkpoint: j.Checkpoint, Submitted: &submitted,
+		Priority: j.Priority, Checkpoint: j.Checkpoint, Submitted: &submitted,
 		After: j.After, Of: j.Of,
 	}
 	if !areTexts(j.Attributes, j.ID, j.Of, j.PartOf) || !areTexts(nil, j.After...) || !areKeys(j.Demand) {
@@ -305,8 +311,12 @@ func encodeJob(j *sched.Job) (job, error) {
 	if out.Required, err = encodeSet(j.Required); err != nil {
 		return out, fmt.Errorf("job %q: required: %w", j.ID, err)
 	}
-	if out.Preferred, err = encodeSet(j.Preferred); err != nil {
-		return out, fmt.Errorf("job %q: preferred: %w", j.ID, err)
+	for _, s := range j.Speeds.Of() {
+		on, err := encodeSet(s.On)
+		if err != nil {
+			return out, fmt.Errorf("job %q: speeds: %w", j.ID, err)
+		}
+		out.Speeds = append(out.Speeds, speed{On: on, Speed: &s.Factor})
 	}
 	if j.Utility == nil {
 		return out, nil

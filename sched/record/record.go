@@ -12,7 +12,7 @@
 //
 // It stands alone and knows nothing of the policy. Every line of a recording is one:
 //
-//	{"version": 3,
+//	{"version": 4,
 //	 "now": "2018-04-23T00:16:40Z", "cycle": "2s",
 //	 "nodes": [{"name": "n0", "labels": {"rack": "r0"}, "capacity": {"node": 1}}, …],
 //	 "free": [1, …],                             // of each node its resources, these by name
@@ -22,7 +22,7 @@
 //	                                         "usage": {"cpu": {"dist": 1, "point": 0.7, …}, …}}, "attained": 31.5}, …],
 //	 "held": [{"job": {…}, "prediction": {…}}, …],    // jobs that wait for others to finish
 //	 "running": [{"job": {…}, "prediction": {…}, "started": "2018-04-23T00:10:00Z",
-//	              "nodes": [{"node": "n0", "tasks": 2}], "slowed": true,
+//	              "nodes": [{"node": "n0", "tasks": 2}], "speed": 0.66,
 //	              "use": [{"index": 0, "node": "n0", "ran": "40s", "throttled": true, // cpu and memory of each level
 //	                       "now": [0.5, 1e9], "mean": [0.7, 1e9], "max": [1, 2e9]}, …]}, …],
 //	 "completed": [{"job": "j3", "at": "2018-04-23T00:16:31Z"}, …],
@@ -33,8 +33,9 @@
 //	{"id": "j7#1", "part_of": "j7", "tasks": 2, "demand": {"cpu": 4}, "attributes": {"user": "u7"},
 //	 "utility": {"kind": "piecewise", …},        // as utility.Marshal writes it
 //	 "deadline": "15m0s", "requested": "30m0s", "priority": 1,
-//	 "required": [{"key": "rack", "values": ["r0", "r1"]}], "preferred": [{"key": "gpu", "values": [], "has": true}],
-//	 "slowdown": 1.5, "checkpoint": true, "after": ["j5", "j6"], "of": "j", "submitted": "2018-04-23T00:00:00Z"}
+//	 "required": [{"key": "rack", "values": ["r0", "r1"]}],
+//	 "speeds": [{"on": [{"key": "gpu", "values": [], "has": true}], "speed": 1}, {"on": [], "speed": 0.66}],
+//	 "checkpoint": true, "after": ["j5", "j6"], "of": "j", "submitted": "2018-04-23T00:00:00Z"}
 //
 // Runtimes and the times of utilities are seconds. Fields that are zero or empty are left out. Numbers are exact;
 // times are UTC wall-clock times to the nanosecond. Distributions and utilities of types that packages dist
@@ -43,7 +44,8 @@
 // Reading is strict: a field that is unknown, missing, double or out of range is refused with a
 // [*dist.FormatError] that names it, and so is a newer version. Snapshots of version 1 tell neither their cycle nor
 // what has completed. They are read with a cycle of 10 s, which policies planned by then. Those of versions 1 and 2
-// know no usage, no parts of jobs, and no jobs held back for others.
+// know no usage, no parts of jobs, and no jobs held back for others. Those before 4 have two speeds at most: full speed on
+// the nodes that a job prefers, and a slowdown elsewhere.
 package record
 
 import (
@@ -59,7 +61,7 @@ import (
 )
 
 // version is that of the documents written. All versions from 1 on are read.
-const version = 3
+const version = 4
 
 // ErrSnapshot marks a snapshot that contradicts itself and so is not written.
 var ErrSnapshot = errors.New("inconsistent snapshot")

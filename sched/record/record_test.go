@@ -229,8 +229,9 @@ func odd(t testing.TB) *sched.Snapshot {
 		Free: []float64{math.Copysign(0, -1), -1e-17, 0.30000000000000004, 1, 0, 0, 0, 0, 0},
 		Pending: []sched.Pending{
 			{Job: &sched.Job{ID: "\U0001F600\x00", Tasks: 1 << 30, Priority: -7, Deadline: 1<<63 - 1, Requested: 1<<62 + 1,
-				Slowdown: 1.0000000000000002, Checkpoint: true,
-				Required: none, Preferred: sched.NodesWith("gpu").And(sched.NodesWith("rack", "r2", "r1")), Utility: u},
+				Checkpoint: true, Required: none, Utility: u,
+				Speeds: sched.SpeedsOf(sched.Speed{On: sched.NodesWith("gpu").And(sched.NodesWith("rack", "r2", "r1")),
+					Factor: 0.9999999999999999}, sched.Speed{Factor: 1e-6})},
 				Prediction: predict.Prediction{Dist: shared, Point: 1e-320,
 					Expert: predict.Expert{Feature: "f", Value: "v", Estimator: "e"}, Samples: 3}},
 			{Job: &sched.Job{ID: "no utility", Tasks: 1, Attributes: map[string]string{"k": "v"}},
@@ -239,7 +240,7 @@ func odd(t testing.TB) *sched.Snapshot {
 		},
 		Running: []sched.Running{{Job: &sched.Job{ID: "r", Tasks: 2, Submitted: time.Unix(0, 1).UTC()},
 			Prediction: predict.Prediction{Dist: l},
-			Started:    time.Unix(1, 1).UTC(), Nodes: []sched.NodeTasks{{Node: "gone", Tasks: 2}}, Slowed: true}},
+			Started:    time.Unix(1, 1).UTC(), Nodes: []sched.NodeTasks{{Node: "gone", Tasks: 2}}, Speed: 0.1}},
 		Completed: []sched.Completion{{Job: "done", At: time.Unix(2, 3).UTC()}, {Job: "done too", At: time.Unix(1, 0).UTC()}},
 	}
 }
@@ -277,7 +278,7 @@ func TestVersion1(t *testing.T) {
 	require.ErrorContains(t, err, "completed")
 	again, err := record.Marshal(s)
 	require.NoError(t, err)
-	assert.Contains(t, string(again), `{"version":3,"now":"2018-04-23T00:16:40Z","cycle":"10s",`)
+	assert.Contains(t, string(again), `{"version":4,"now":"2018-04-23T00:16:40Z","cycle":"10s",`)
 	back, err := record.Unmarshal(again)
 	require.NoError(t, err)
 	assert.Equal(t, s, back)
@@ -356,16 +357,16 @@ func TestUnmarshalRefuses(t *testing.T) {
 	data, err := record.Marshal(odd(t))
 	require.NoError(t, err)
 	for _, c := range []struct{ old, new, field string }{
-		{`{"version":3,`, `{`, "version"},
-		{`{"version":3,`, `{"version":4,`, "version"},
-		{`{"version":3,`, `{"version":-1,`, "version"},
-		{`{"version":3,`, `{"version":1,`, "cycle"},
+		{`{"version":4,`, `{`, "version"},
+		{`{"version":4,`, `{"version":5,`, "version"},
+		{`{"version":4,`, `{"version":-1,`, "version"},
+		{`{"version":4,`, `{"version":1,`, "cycle"},
 		{`"cycle":"`, `"cycle":"soon`, "cycle"},
 		{`"cycle":"`, `"cycle":"-`, "cycle"},
 		{`"cycle":"`, `"cycle":7,"later":"`, "cycle"},
-		{`{"version":3,`, `{"version":3,"Version":2,`, "Version"},
-		{`{"version":3,`, `{"version":3,"version":3,`, "version"},
-		{`{"version":3,`, `{"version":3,,`, ""},
+		{`{"version":4,`, `{"version":4,"Version":2,`, "Version"},
+		{`{"version":4,`, `{"version":4,"version":4,`, "version"},
+		{`{"version":4,`, `{"version":4,,`, ""},
 		{`"now":"2024-`, `"now":"yesterday-`, "now"},
 		{`"now":"2024-`, `"now":7,"then":"2024-`, "now"},
 		{`"nodes":[{`, `"nodes":[7,{`, "nodes[0]"},
@@ -385,13 +386,13 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{`"deadline":"`, `"deadline":"soon`, "pending[0].job.deadline"},
 		{`"utility":{"kind":"piecewise","points":[{"t":0,`, `"utility":{"kind":"piecewise","points":[{"t":-1,`,
 			"pending[0].job.utility.points[0].t"},
-		{`"has":true`, `"has":1`, "pending[0].job.preferred[0].has"},
-		{`"key":"gpu","values":[]`, `"key":"gpu","values":["x"]`, "pending[0].job.preferred[0].has"},
+		{`"has":true`, `"has":1`, "pending[0].job.speeds[0].on[0].has"},
+		{`"key":"gpu","values":[]`, `"key":"gpu","values":["x"]`, "pending[0].job.speeds[0].on[0].has"},
 		{`"dist":0`, `"dist":2`, "pending[0].prediction.dist"},
 		{`"dist":0`, `"dist":-1`, "pending[0].prediction.dist"},
 		{`"samples":3`, `"samples":3.5`, "pending[0].prediction.samples"},
-		{`"slowed":true`, `"slowed":null`, "running[0].slowed"},
-		{`{"version":3,`, `{"version":4,"new":{},`, "version"},
+		{`"speed":0.1`, `"speed":null`, "running[0].speed"},
+		{`{"version":4,`, `{"version":5,"new":{},`, "version"},
 		{`"priority":-7`, `"priority":-7,"priority":1`, "pending[0].job.priority"},
 		{`"point":`, `"Point":`, "pending[0].prediction.Point"},
 		{`"running":[{`, `"running":null,"later":[{`, "running"},
@@ -431,7 +432,7 @@ func TestReaderSharesWhatStays(t *testing.T) {
 		require.NoError(t, err)
 	}
 	lines := strings.SplitAfter(file.String(), "\n")
-	spoilt := strings.Replace(lines[2], `"version":3`, `"version":9`, 1)
+	spoilt := strings.Replace(lines[2], `"version":4`, `"version":9`, 1)
 	r := record.NewReader(strings.NewReader(lines[0] + lines[1] + spoilt + lines[2] + lines[3]))
 	var sets []*sched.NodeSet
 	var first *sched.Snapshot
@@ -580,7 +581,7 @@ func TestStagesAreReadBack(t *testing.T) {
 	assert.Equal(t, job.Of, back.Held[0].Job.Of)
 	assert.Equal(t, s.Held[0].Prediction.Point, back.Held[0].Prediction.Point)
 
-	_, err = record.Unmarshal([]byte(strings.Replace(string(data), `"version":3`, `"version":2`, 1)))
+	_, err = record.Unmarshal([]byte(strings.Replace(string(data), `"version":4`, `"version":2`, 1)))
 	require.ErrorContains(t, err, "held")
 	s.Held = append(s.Held, s.Held[0])
 	_, err = record.Marshal(s)
@@ -618,7 +619,7 @@ func TestUsage(t *testing.T) {
 	assert.InDelta(t, 0.1, back.Pending[0].Attained, 0)
 	assert.Equal(t, "r", back.Pending[0].Job.PartOf)
 
-	older := func(data []byte) []byte { return bytes.Replace(data, []byte(`"version":3`), []byte(`"version":2`), 1) }
+	older := func(data []byte) []byte { return bytes.Replace(data, []byte(`"version":4`), []byte(`"version":2`), 1) }
 	_, err = record.Unmarshal(older(plain))
 	require.NoError(t, err)
 	_, err = record.Unmarshal(older(data))
@@ -645,13 +646,13 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Held", "Running", "Completed", "Others"}},
 		{sched.Node{}, []string{"Name", "Labels", "Capacity"}},
 		{sched.Pending{}, []string{"Job", "Prediction", "Attained"}},
-		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Slowed", "Use"}},
+		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Speed", "Use"}},
 		{usage.Task{}, []string{"Index", "Node", "Ran", "Now", "Mean", "Max", "Throttled"}},
 		{usage.Level{}, []string{"CPU", "Memory"}},
 		{sched.NodeTasks{}, []string{"Node", "Tasks"}},
 		{sched.Job{}, []string{"ID", "PartOf", "Tasks", "Demand", "Attributes", "Utility", "Deadline", "Requested",
 			"Priority",
-			"Required", "Preferred", "Slowdown", "Checkpoint", "After", "Of", "Submitted"}},
+			"Required", "Speeds", "Checkpoint", "After", "Of", "Submitted"}},
 		{predict.Prediction{}, []string{"Dist", "Point", "Expert", "Samples", "Usage"}},
 		{predict.Expert{}, []string{"Feature", "Value", "Estimator"}},
 	} {

@@ -76,9 +76,14 @@ func (b *JobBuilder) Utility(u utility.Utility) *JobBuilder { b.job.Utility = u;
 // Requires sets the required set.
 func (b *JobBuilder) Requires(s sched.EquivalenceSet) *JobBuilder { b.job.Required = s; return b }
 
-// Prefers sets the preferred set and the slow-down outside.
-func (b *JobBuilder) Prefers(s sched.EquivalenceSet, slowdown float64) *JobBuilder {
-	b.job.Preferred, b.job.Slowdown = s, slowdown
+// Prefers has the job run at full speed on the nodes of a set, and elsewhere for so many times as long, at least 1.
+func (b *JobBuilder) Prefers(s sched.EquivalenceSet, longer float64) *JobBuilder {
+	return b.Speeds(sched.Speed{On: s, Factor: 1}, sched.Speed{Factor: 1 / longer})
+}
+
+// Speeds sets how fast the job runs on which nodes.
+func (b *JobBuilder) Speeds(of ...sched.Speed) *JobBuilder {
+	b.job.Speeds = sched.SpeedsOf(of...)
 	return b
 }
 
@@ -248,7 +253,7 @@ func hold(s *sched.Snapshot, r *sched.Running, twice []string) error {
 	if err := r.Job.Validate(); err != nil {
 		return err
 	}
-	r.Slowed = s.Nodes.Slowed(r.Job, r.Nodes)
+	r.Speed = s.Nodes.Speed(r.Job, r.Nodes)
 	demand, err := s.Nodes.Demand(r.Job.Demand)
 	if err != nil {
 		return fmt.Errorf("job %q: %w", r.Job.ID, err)

@@ -254,9 +254,12 @@ func (c *Cluster) start(d sched.Decision, overpacks []string) error {
 		return fmt.Errorf("job %q starts %d of %d tasks", d.Job, tasks, j.job.Tasks)
 	}
 	runtime := j.runtime
-	if slices.ContainsFunc(d.Nodes,
-		func(nt sched.NodeTasks) bool { return !j.job.Preferred.Matches(c.nodes[nt.Node].labels) }) {
-		runtime = time.Duration(math.Round(float64(runtime) * j.job.SlowdownOrOne()))
+	speed := 1.0
+	for _, nt := range d.Nodes {
+		speed = min(speed, j.job.Speeds.On(c.nodes[nt.Node].labels))
+	}
+	if speed < 1 {
+		runtime = time.Duration(math.Round(float64(runtime) * sched.Stretch(speed)))
 	}
 	j.nodes, j.began, j.ends = d.Nodes, c.now, c.now.Add(runtime)
 	c.running = append(c.running, j)

@@ -7,8 +7,10 @@ import (
 	"github.com/hedgesched/hedge/sched/backfill"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/bigc"
+	"github.com/hedgesched/hedge/sched/chronus"
 	"github.com/hedgesched/hedge/sched/distsched"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/hydra"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/overcommit"
@@ -29,6 +31,8 @@ const (
 	easyPaper       = "EASY (Lifka, JSSPP 1995)"
 	// Mu'alem and Feitelson compare it with EASY.
 	conservativePaper = "Conservative backfill (Mu'alem and Feitelson, IEEE TPDS 2001)"
+	chronusPaper      = "Chronus (Gao et al., SoCC 2021)"
+	hydraPaper        = "Hydra (Yang et al., IEEE Transactions on Computers 2023)"
 	slearnPaper       = "SLearn (Jajoo et al., NSDI 2022)"
 	sparrowPaper      = "Sparrow (Ousterhout et al., SOSP 2013)"
 	ours              = "none: hedge's own"
@@ -55,7 +59,16 @@ func policies() []System {
 	}
 	list = append(list,
 		System{Name: "keep", Summary: "plans ahead as 3sigma does, and weighs the work that preemptions throw away",
-			Paper: ours, Policy: newKeep},
+			Paper: ours, Policy: newKeep("keep")},
+		System{Name: "keep-perfect", Summary: "keep with the true runtimes, which only a simulation knows", Paper: ours,
+			Policy: newKeep("keep-perfect"), Predictor: fromTruth, Apart: true},
+		System{Name: "chronus", Summary: "reserves leases for jobs with deadlines; others run in between", Paper: chronusPaper,
+			Policy: newChronus, Apart: true},
+		System{Name: "hydra", Summary: "fills a queue for every machine, the job that adds the least tardiness first, by " +
+			"true runtimes; orders queues by rules", Paper: hydraPaper, Policy: newHydra("hydra", 0), Predictor: fromTruth,
+			Apart: true},
+		System{Name: "hydra-bab", Summary: "hydra that orders queues by branch and bound", Paper: hydraPaper,
+			Policy: newHydra("hydra-bab", hydraNodes), Predictor: fromTruth, Apart: true},
 		System{Name: "prio", Summary: "starts jobs with deadlines first, and preempts others for them",
 			Paper: threeSigmaPaper, Policy: plain(baseline.NewPrio), Predictor: unread},
 		System{Name: "fifo", Summary: "starts jobs in order of submission", Policy: plain(baseline.NewFIFO),
@@ -251,17 +264,42 @@ func variant(name string) func(*Planning) (sched.Policy, error) {
 }
 
 // newKeep makes the policy of package keep.
-func newKeep(p *Planning) (sched.Policy, error) {
-	c, err := p.threeSigma("3sigma")
-	if err != nil {
-		return nil, err
+func newKeep(name string) func(*Planning) (sched.Policy, error) {
+	return func(p *Planning) (sched.Policy, error) {
+		c, err := p.threeSigma("3sigma")
+		if err != nil {
+			return nil, err
+		}
+		c.Name = name
+		policy, err := keep.New(keep.Config{Plan: c})
+		if err != nil {
+			return nil, err
+		}
+		return policy, nil
 	}
-	c.Name = "keep"
-	policy, err := keep.New(keep.Config{Plan: c})
+}
+
+// newChronus makes the policy of package chronus. A lease is as long as a slot.
+func newChronus(p *Planning) (sched.Policy, error) {
+	policy, err := chronus.New(chronus.Config{Lease: p.Slot})
 	if err != nil {
 		return nil, err
 	}
 	return policy, nil
+}
+
+// hydraNodes bounds the branch and bound of one of Hydra's queues.
+const hydraNodes = 10_000
+
+// newHydra makes the policy of package hydra.
+func newHydra(name string, nodes int) func(*Planning) (sched.Policy, error) {
+	return func(*Planning) (sched.Policy, error) {
+		policy, err := hydra.New(hydra.Config{Name: name, Nodes: nodes})
+		if err != nil {
+			return nil, err
+		}
+		return policy, nil
+	}
 }
 
 // threeSigma is the configuration of a variant of 3Sigma that plans with p.

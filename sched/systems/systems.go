@@ -53,6 +53,9 @@ type System struct {
 	// siding.Config, kairos.Choice, bigc.Config, slearn.Scheme or slearn.Staged, or a kairos.Config for a plain queue. A host refuses
 	// values of types that it does not know.
 	Agents any
+	// Apart marks a system that a host runs only where it is named: one that is made for few machines or jobs, or that
+	// differs from another in its predictor alone.
+	Apart bool
 	// Stages marks a system that is only for jobs with stages ([sched.Job.After]).
 	Stages bool
 }

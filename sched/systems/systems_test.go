@@ -41,7 +41,7 @@ func TestBuiltinIsWhole(t *testing.T) {
 	list := systems.Builtin().List()
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
-		"keep prio fifo edf edf-share critical-path sjf easy conservative "+
+		"keep keep-perfect chronus hydra hydra-bab prio fifo edf edf-share critical-path sjf easy conservative "+
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
 		"dist-nopreempt dist-nocond dist-chance overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
@@ -81,7 +81,7 @@ func told(t *testing.T, s *systems.System) float64 {
 func TestPolicies(t *testing.T) {
 	runtimes := map[string]float64{"point-perfect": 7, "actual": 7, "actual-max": 7, "prio": 0, "fifo": 0, "edf": 0,
 		"overcommit-1.5": 0, "overcommit-2": 0, "borg-default": 0, "rc-like": 0, "n-sigma": 0, "borg-max": 0,
-		"critical-path": 7}
+		"critical-path": 7, "keep-perfect": 7, "hydra": 7, "hydra-bab": 7}
 	for _, system := range systems.Builtin().List() {
 		if system.Agents != nil {
 			if switches, err := eagle.Named(system.Name); err == nil {

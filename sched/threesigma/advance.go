@@ -52,7 +52,7 @@ func (x *extraction) startIdle(c *idler) bool {
 	}
 	m.hold(m.left, &c.option, split, 1)
 	x.starts[c.pending] = nodes
-	x.picks[c.pending] = pick{row: c.row, option: &c.option, origin: origin{slowed: c.choice.slowed}, split: split}
+	x.picks[c.pending] = pick{row: c.row, option: &c.option, origin: origin{level: c.choice.level}, split: split}
 	return true
 }
 
@@ -78,7 +78,7 @@ func (x *extraction) idle() []idler {
 		for o := range options {
 			from := m.origins[m.rows[j].from+o]
 			if from.start == 0 && !from.void && options[o].Value >= x.picks[i].value() {
-				jobs = append(jobs, idler{i, j, options[o], m.jobs[i].choice(from.slowed)})
+				jobs = append(jobs, idler{i, j, options[o], m.jobs[i].choice(from.level)})
 			}
 		}
 	}
@@ -119,11 +119,10 @@ func (p *pick) value() float64 {
 	return p.option.Value
 }
 
-// choice is the job's choice that is slowed or not, as one of its options is. There is one, since options are made from
-// choices.
-func (k *known) choice(slowed bool) *choice {
+// choice is the job's choice at the level of one of its options. There is one, since options are made from choices.
+func (k *known) choice(level int) *choice {
 	i := 0
-	for k.choices[i].slowed != slowed {
+	for k.choices[i].level != level {
 		i++
 	}
 	return &k.choices[i]

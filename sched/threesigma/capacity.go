@@ -1,13 +1,20 @@
 package threesigma
 
-// use works out, for each running job, the probability that it still runs in each slot.
+// use works out, for each running job, the probability that it still runs in each slot, and the room that its whole job
+// is expected to hold.
 func (m *model) use() {
 	T := m.problem.Slots
-	m.usage = resize(m.usage, T*len(m.runs))
+	m.usage, m.room = resize(m.usage, T*len(m.runs)), resize(m.room, T*len(m.runs))
 	for i, h := range m.runs {
 		h.locate(&m.snap.Running[i], m.snap.Nodes, m.parts)
 		h.usage = m.usage[i*T : (i+1)*T : (i+1)*T]
 		m.policy.survive(h, &m.snap.Running[i], m.snap.Now)
+		if h.room = h.usage; h.rest != nil && h.fault == nil {
+			if width := m.policy.width(h.job, h.rest); width > 0 {
+				h.room = m.room[i*T : (i+1)*T : (i+1)*T]
+				m.policy.extend(h, width)
+			}
+		}
 	}
 }
 
@@ -24,6 +31,9 @@ func (m *model) fill() {
 	}
 	for _, h := range m.runs {
 		m.consume(h)
+	}
+	if r := m.policy.reserved; r != nil && r.choice != nil {
+		r.keep(m)
 	}
 	m.confine()
 	for i, c := range m.capacity {
@@ -84,7 +94,7 @@ func (m *model) consume(h *held) {
 				continue
 			}
 			row := m.capacity[(a.Partition*len(h.demand)+res)*T:]
-			for t, u := range h.usage {
+			for t, u := range h.room {
 				row[t] -= float64(float64(a.Count) * d * u)
 			}
 		}

@@ -78,7 +78,7 @@ func (e *explanation) decide(i int) sched.Decision {
 		if f, known := e.chance(k, p); known {
 			d.Reason.Probability = m.policy.calibrator.Tell(f)
 		}
-		k.planned = planned{start: d.Start, slowed: p.origin.slowed}
+		k.planned = planned{start: d.Start, level: p.origin.level}
 	}
 	switch d.Reason.Code {
 	case sched.ReasonDeferred, sched.ReasonSpent, sched.ReasonSolverStopped, ReasonFragmented:
@@ -105,7 +105,7 @@ func (x *extraction) chance(k *known, p *pick) (f odds.Foretold, known bool) {
 		return f, false
 	}
 	passed := x.m.snap.Now.Sub(k.job.Submitted).Seconds() + float64(float64(p.origin.start)*x.m.problem.SlotSeconds)
-	chance := k.whole.on(p.origin.slowed).CDF(k.value.deadline - passed)
+	chance := k.whole[p.origin.level].CDF(k.value.deadline - passed)
 	f = odds.Foretold{Chance: odds.Doubtful(chance, k.prediction.Samples), Passed: passed / k.value.deadline}
 	return f, !math.IsNaN(chance)
 }
@@ -230,7 +230,7 @@ func (e *explanation) before(i int, room bool, most int) []string {
 	m, k, p := e.m, e.m.jobs[i], &e.picks[i]
 	c, start := &k.choices[len(k.choices)-1], 0
 	if p.option != nil {
-		c = k.choice(p.origin.slowed)
+		c = k.choice(p.origin.level)
 	}
 	switch {
 	case room:

@@ -77,7 +77,7 @@ func (x *extraction) job(p *pick) *known { return x.m.jobs[x.m.rows[p.row].pendi
 
 // site is the set of nodes of a pick.
 func (x *extraction) site(p *pick) *sched.Site {
-	return x.job(p).choice(p.origin.slowed).Site
+	return x.job(p).choice(p.origin.level).Site
 }
 
 // candidates lists what the solver preempts, cheapest first.

@@ -58,7 +58,7 @@ func TestAnyForecastEveryCycle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := policy(t, threesigma.Config{Slot: time.Minute})
 			waits, runs := be(t, "waits", 2), be(t, "runs", 1)
-			waits.Preferred, waits.Slowdown = sched.NodesWith("rack", "r0"), 2
+			waits.Speeds = sched.SpeedsOf(sched.Speed{On: sched.NodesWith("rack", "r0"), Factor: 1}, sched.Speed{Factor: 0.5})
 			var first map[string]sched.Decision
 			for i := range 3 {
 				s := cluster(t, 2, epoch.Add(time.Minute), sched.Running{Job: runs, Prediction: forecast(d),

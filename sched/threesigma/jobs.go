@@ -17,11 +17,14 @@ type known struct {
 	cycle      uint64
 	// slot and window are those with which the rest was worked out.
 	slot, window time.Duration
-	runtimes     runtimes
+	levels       []sched.Speed
+	runtimes     runtimes // by level
 	// rest is what is left of the whole job after this stage, nil if nothing is. whole is the time from the stage's start
 	// to the end of the whole job: of runtimes and rest.
 	rest  *dist.Histogram
 	whole runtimes
+	// width is how much of its room the whole job holds after this stage.
+	width float64
 	value valuation
 	// fault says why the job cannot be planned; nil if it can.
 	fault error
@@ -59,15 +62,15 @@ const (
 
 // planned is a start later than now.
 type planned struct {
-	start  time.Time // zero if there is none
-	slowed bool
+	start time.Time // zero if there is none
+	level int
 }
 
 // choice is an equivalence set the job may run on.
 type choice struct {
 	*sched.Site
-	slowed bool
-	usage  []float64
+	level int
+	usage []float64
 	// earliest is the first slot in which nodes are expected to have room for the gang. It is worked out only for
 	// stuck jobs and is 0 for all others.
 	earliest int
@@ -106,12 +109,14 @@ func (p *Policy) assess(k *known) error {
 	if err != nil {
 		return err
 	}
-	if k.runtimes, err = p.cfg.forecast(k.job, k.prediction); err != nil {
+	k.levels = k.job.Levels()
+	if k.runtimes, err = p.cfg.runtimes(k.job, k.prediction, k.levels); err != nil {
 		return err
 	}
-	if k.whole, err = k.runtimes.before(k.rest, k.job.Slowdown > 1); err != nil {
+	if k.whole, err = k.runtimes.before(k.rest); err != nil {
 		return fmt.Errorf("job %s: %w", k.job.ID, err)
 	}
+	k.width = p.width(k.job, k.rest)
 	if k.value, err = p.cfg.value(k.job, k.whole); err != nil {
 		return err
 	}
@@ -131,33 +136,47 @@ func (p *Policy) choose(k *known, nodes *sched.NodeSet) {
 		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, j.Required)
 		return
 	}
-	add := func(set sched.EquivalenceSet, slowed bool) {
-		if at := nodes.Site(set, demand); at.Holds >= j.Tasks {
-			k.choices = append(k.choices, choice{Site: at, slowed: slowed, usage: p.usage(k.runtimes.on(slowed))})
-		}
+	levels := k.levels
+	if p.cfg.Without&SoftPreferences != 0 {
+		levels = levels[:1]
 	}
-	widest := j.Required
-	if j.Preferred.IsAny() || j.Slowdown <= 1 {
-		add(widest, false)
-	} else {
-		preferred := j.Required.And(j.Preferred)
-		add(preferred, false)
-		if p.cfg.Without&SoftPreferences == 0 {
-			add(widest, true)
-		} else {
-			widest = preferred
+	for l := range levels {
+		if at := nodes.Site(levels[l].On, demand); at.Holds >= j.Tasks {
+			k.choices = append(k.choices, choice{Site: at, level: l, usage: p.usage(k, l)})
 		}
 	}
 	if len(k.choices) == 0 {
-		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, widest)
+		k.absent, k.obstacle = sched.ReasonNoFeasibleSet, nodes.Obstacle(j, levels[len(levels)-1].On)
 	}
 }
 
-// usage is the probability that a job still runs, by slots since its start. In the first slot it is 1.
-func (p *Policy) usage(d dist.Distribution) []float64 {
+// width is how much of a stage's room the rest of its whole job holds on average: the tasks that run at a time over
+// those of the stage, at most 1. What the rest holds beyond the room of the stage is not planned.
+func (p *Policy) width(j *sched.Job, rest *dist.Histogram) float64 {
+	if rest == nil {
+		return 0
+	}
+	mean := rest.Mean()
+	if !(mean > 0) {
+		return 0
+	}
+	return min(1, p.rests.Work(j.ID)/(mean*float64(j.Tasks)))
+}
+
+// usage is the probability that a job still runs, by slots since its start. In the first slot it is 1. Of a stage it
+// is the share of its room that the whole job is expected to hold, as later stages need room, too.
+func (p *Policy) usage(k *known, level int) []float64 {
 	u := make([]float64, p.cfg.slots())
-	dist.Survivals(u, d, 0, p.cfg.Slot.Seconds())
+	dist.Survivals(u, k.runtimes[level], 0, p.cfg.Slot.Seconds())
 	fall(u)
+	if k.width > 0 {
+		whole := make([]float64, len(u))
+		dist.Survivals(whole, k.whole[level], 0, p.cfg.Slot.Seconds())
+		fall(whole)
+		for t := range u {
+			u[t] += float64(k.width * max(0, whole[t]-u[t]))
+		}
+	}
 	if p.cfg.Without&Pruning == 0 {
 		return trim(u)
 	}

@@ -559,8 +559,8 @@ func TestConfigError(t *testing.T) {
 		{"Options.Splits", threesigma.Config{Options: solver.Options{Splits: 9}}},
 	} {
 		_, err := threesigma.New(c.cfg)
-		require.ErrorIs(t, err, threesigma.ErrConfig, c.field)
-		var named *threesigma.ConfigError
+		require.ErrorIs(t, err, sched.ErrConfig, c.field)
+		var named *sched.ConfigError
 		require.ErrorAs(t, err, &named)
 		assert.Equal(t, c.field, named.Field)
 		assert.NotEmpty(t, named.Want)

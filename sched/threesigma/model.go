@@ -40,6 +40,7 @@ type model struct {
 	capacity  []float64
 	left      []float64 // of capacity
 	usage     []float64
+	room      []float64
 	starts    []float64
 	worth     []float64
 	sets      []sched.EquivalenceSet
@@ -56,7 +57,7 @@ type row struct {
 
 // origin says which placement option an option of the problem is.
 type origin struct {
-	slowed bool
+	level int
 	// void tells that the option has no value.
 	void  bool
 	start int
@@ -182,8 +183,8 @@ func (m *model) offers() {
 	}
 }
 
-// offer makes one job's options: a start in every slot on each of its choices. The choices are its preferred nodes, at
-// full speed, and all nodes that it may use, at the slowed runtime.
+// offer makes one job's options: a start in every slot on each of its choices. The choices are the levels of its speeds,
+// down to all nodes that it may use at the lowest of them. Each has the runtime of its speed.
 func (m *model) offer(k *known) {
 	cfg := &m.policy.cfg
 	waited := m.snap.Now.Sub(k.job.Submitted).Seconds()
@@ -193,7 +194,7 @@ func (m *model) offer(k *known) {
 	k.worth = worthNothing
 	for i := range k.choices {
 		c := &k.choices[i]
-		k.value.expected(m.worth, k.whole.on(c.slowed), m.starts, cfg.LateWeight)
+		k.value.expected(m.worth, k.whole[c.level], m.starts, cfg.LateWeight)
 		m.valued += len(m.worth)
 		within := m.parts.Members(c.Set)
 		for s, v := range m.worth {
@@ -219,7 +220,7 @@ func (m *model) offer(k *known) {
 				Set: c.Set.String(), Start: s, Count: k.job.Tasks, Demand: c.Demand, Partitions: within,
 				Usage: c.usage[:min(len(c.usage), m.problem.Slots-s)], Value: v,
 			})
-			m.origins = append(m.origins, origin{slowed: c.slowed, void: void, start: s})
+			m.origins = append(m.origins, origin{level: c.level, void: void, start: s})
 		}
 	}
 }
@@ -247,7 +248,7 @@ func (m *model) preemptible() {
 		}
 		m.victims = append(m.victims, i)
 		m.problem.Running = append(m.problem.Running, solver.Running{
-			ID: r.Job.ID, PreemptCost: price, MinPriority: r.Job.Priority + 1, Demand: h.demand, Usage: trim(h.usage),
+			ID: r.Job.ID, PreemptCost: price, MinPriority: r.Job.Priority + 1, Demand: h.demand, Usage: trim(h.room),
 			Alloc: h.alloc,
 		})
 	}
@@ -265,20 +266,20 @@ func (m *model) hint() {
 			continue
 		}
 		// Not an earlier slot: the capacity may be free only from the planned time on.
-		m.suggest(j, m.policy.cfg.slotAt(m.snap.Now, k.planned.start), k.planned.slowed)
+		m.suggest(j, m.policy.cfg.slotAt(m.snap.Now, k.planned.start), k.planned.level)
 	}
 }
 
-// suggest hints the first option of row j that is slowed or not, as given, and starts in that slot or later.
-func (m *model) suggest(j, start int, slowed bool) {
+// suggest hints the first option of row j at a level that starts in that slot or later.
+func (m *model) suggest(j, start, level int) {
 	from := m.origins[m.rows[j].from:][:len(m.problem.Jobs[j].Options)]
 	o := sort.Search(len(from), func(o int) bool {
-		if from[o].slowed != slowed {
-			return from[o].slowed
+		if from[o].level != level {
+			return from[o].level > level
 		}
 		return from[o].start >= start
 	})
-	if o == len(from) || from[o].slowed != slowed {
+	if o == len(from) || from[o].level != level {
 		return
 	}
 	if m.problem.Hint == nil {

@@ -41,7 +41,8 @@ func TestOddJobsStopNobody(t *testing.T) {
 			sched.ReasonNoUtility},
 		{"a deadline and a distribution that is none", func(j *sched.Job) { j.Deadline = time.Minute },
 			predict.Prediction{Dist: nonsense{uniform(t, 1, 1e6)}}, sched.ReasonNoUtility},
-		{"a slow-down past all numbers", func(j *sched.Job) { j.Slowdown = 1e305 }, forecast(uniform(t, 1e4, 1e5)),
+		{"a speed of nearly nothing", func(j *sched.Job) { j.Speeds = sched.SpeedsOf(sched.Speed{Factor: 1e-305}) },
+			forecast(uniform(t, 1e4, 1e5)),
 			threesigma.ReasonInvalid},
 		{"no tasks", func(j *sched.Job) { j.Tasks = 0 }, sound, threesigma.ReasonInvalid},
 		{"a demand that is no number", func(j *sched.Job) { j.Demand = sched.Resources{"node": math.NaN()} }, sound,
@@ -94,7 +95,7 @@ func TestOddRunningJobsStopNobody(t *testing.T) {
 		prediction predict.Prediction
 	}{
 		{"a point that is no number", func(*sched.Running) {}, predict.Prediction{Point: math.NaN()}},
-		{"a slow-down past all numbers", func(r *sched.Running) { r.Job.Slowdown, r.Slowed = 1e305, true },
+		{"a speed of nearly nothing", func(r *sched.Running) { r.Speed = 1e-305 },
 			forecast(uniform(t, 1e4, 1e5))},
 		{"a distribution that is none", func(*sched.Running) {}, predict.Prediction{Dist: nonsense{uniform(t, 1, 1e6)}}},
 		{"a utility that is no number", func(r *sched.Running) { r.Job.Utility = stairs{60, math.NaN(), math.NaN()} },

@@ -40,9 +40,11 @@ type Policy struct {
 	// told is what was told of the jobs that run, by id.
 	calibrator odds.Calibrator
 	told       map[string]telling
+	// reserved is the job for which nodes are kept; nil if there is none.
+	reserved *reservation
 }
 
-// New returns a policy. Its error is a [*ConfigError].
+// New returns a policy. Its error is a [*sched.ConfigError].
 func New(cfg Config) (*Policy, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -73,6 +75,8 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	p.review(s)
 	p.follow(s)
 	p.rests.Update(s)
+	whole := s
+	s = p.reserve(s)
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
 	built := p.cfg.Stopwatch()
@@ -93,6 +97,9 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	stats.Value += x.advance() - x.failed
 	stats.Fault = m.fault()
 	plan := x.plan(stats)
+	if r := p.reserved; r != nil {
+		r.decide(p, whole, plan)
+	}
 	p.forget()
 	return plan, nil
 }

@@ -20,8 +20,9 @@ type held struct {
 	cycle      uint64
 	worth      utility.Utility
 	guard      *guard // of worth
-	runtimes   runtimes
-	rest       *dist.Histogram // what is left of the whole job after this stage; nil if nothing is
+	speed      float64
+	runtime    dist.Distribution // at that speed
+	rest       *dist.Histogram   // what is left of the whole job after this stage; nil if nothing is
 	// fault says why there is no forecast. The job is then expected to hold its nodes for the whole window. It is not
 	// preempted, since the price is unknown.
 	fault error
@@ -33,17 +34,19 @@ type held struct {
 	demand []float64
 	alloc  []solver.Alloc
 
-	// usage[t] is the probability, in this cycle, that it still holds its nodes t slots from now.
-	usage []float64
+	// usage[t] is the probability, in this cycle, that it still holds its nodes t slots from now. room[t] is the share of
+	// that room that its whole job is expected to hold then; it is usage if nothing is left after it.
+	usage, room []float64
 }
 
 // holding returns what is kept about a running job.
 func (p *Policy) holding(r *sched.Running) *held {
 	h := p.held[r.Job.ID]
-	if h == nil || h.job != r.Job || !h.started.Equal(r.Started) || !same(h.prediction, r.Prediction) {
-		h = &held{job: r.Job, prediction: r.Prediction, started: r.Started}
+	if h == nil || h.job != r.Job || !h.started.Equal(r.Started) || h.speed != r.Speed ||
+		!same(h.prediction, r.Prediction) {
+		h = &held{job: r.Job, prediction: r.Prediction, started: r.Started, speed: r.Speed}
 		h.worth, h.guard = worthOf(r.Job)
-		h.runtimes, h.fault = p.cfg.forecast(r.Job, r.Prediction)
+		h.runtime, h.fault = p.cfg.forecast(r.Job, r.Prediction, r.Speed)
 		p.held[r.Job.ID] = h
 	}
 	h.cycle = p.cycle
@@ -91,7 +94,7 @@ func (p *Policy) survive(h *held, r *sched.Running, now time.Time) {
 		return
 	}
 	elapsed := now.Sub(r.Started).Seconds()
-	slot, d := p.cfg.Slot.Seconds(), h.runtimes.on(r.Slowed)
+	slot, d := p.cfg.Slot.Seconds(), h.runtime
 	if _, hi := d.Bounds(); elapsed >= hi || d.CDF(elapsed) >= 1 {
 		p.overdue(h, d, elapsed)
 		return
@@ -132,6 +135,34 @@ func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 	return until
 }
 
+// extend fills h.room. After this stage its whole job goes on for the rest, taken at some equally likely values, with
+// the given width.
+func (p *Policy) extend(h *held, width float64) {
+	slot := p.cfg.Slot.Seconds()
+	clear(h.room)
+	for i := range quantiles {
+		rest := h.rest.Quantile((float64(i)+0.5)/quantiles) / slot
+		for t := range h.room {
+			h.room[t] += float64(at(h.usage, float64(t)-rest) / quantiles)
+		}
+	}
+	for t, u := range h.usage {
+		h.room[t] = u + float64(width*max(0, h.room[t]-u))
+	}
+}
+
+// at is a probability of survival at a time in slots, in between by the line; 1 before the first slot.
+func at(usage []float64, t float64) float64 {
+	if t <= 0 {
+		return usage[0]
+	}
+	i := int(t)
+	if i+1 >= len(usage) {
+		return usage[len(usage)-1]
+	}
+	return usage[i] + float64((t-float64(i))*(usage[i+1]-usage[i]))
+}
+
 // price is what preempting the running job costs. It is the utility that the job is expected to earn if it goes on,
 // times 1 plus the share of its work that is done. That share would have to be done again, so a job that is nearly done
 // costs nearly twice what it earns. A job that keeps its work loses none of it, and costs just what it earns.
@@ -139,7 +170,7 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	if p.cfg.PreemptWeight == 0 {
 		return 0
 	}
-	d := h.runtimes.on(r.Slowed)
+	d := h.runtime
 	elapsed := max(0, now.Sub(r.Started).Seconds())
 	began := r.Started.Sub(r.Job.Submitted).Seconds()
 	worth, left := 0.0, 0.0

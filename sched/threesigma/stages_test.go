@@ -1,6 +1,7 @@
 package threesigma_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native"
 )
 
 // staged is a snapshot of one ready stage and one that waits for it, each forecast by d, with the deadline of both.
@@ -40,19 +43,22 @@ func TestAStageIsValuedByTheWholeJob(t *testing.T) {
 	}
 }
 
-// Of two ready stages of the same deadline and runtime, the one with more behind it goes first: the other can wait.
+// Two nodes have just enough time for a job of two stages and two of one stage, all with the same deadline and runtimes,
+// if the first goes first: the others can take turns.
 func TestAStageWithMoreBehindItGoesFirst(t *testing.T) {
 	for _, point := range []bool{false, true} {
 		d := uniform(t, 9*minute, 10*minute)
 		p := policy(t, threesigma.Config{OverEstimate: threesigma.Off, Point: point})
-		s := staged(t, 1, epoch, 21*time.Minute, d)
-		alone := slo(t, "alone", 1, 21*time.Minute)
-		s.Pending = append([]sched.Pending{{Job: alone, Prediction: forecast(d)}}, s.Pending...)
+		s := staged(t, 2, epoch, 21*time.Minute, d)
+		for _, id := range []string{"alone", "lonely"} {
+			job := slo(t, id, 1, 21*time.Minute)
+			s.Pending = append([]sched.Pending{{Job: job, Prediction: forecast(d)}}, s.Pending...)
+		}
 		got := plan(t, p, s)
 		assert.Equal(t, sched.Start, got["first"].Kind)
-		assert.Equal(t, sched.Defer, got["alone"].Kind)
+		assert.NotEqual(t, got["alone"].Kind, got["lonely"].Kind, "one starts, one waits")
 		require.Equal(t, sched.Defer, plan(t, policy(t, threesigma.Config{}), without(s))["first"].Kind,
-			"without what is behind it, it would be second")
+			"without what is behind it, it would be last")
 	}
 }
 
@@ -94,4 +100,49 @@ func TestAStageIsPricedByTheWholeJob(t *testing.T) {
 	}
 	assert.Equal(t, sched.Defer, run(false), "it goes on: no decision")
 	assert.Equal(t, sched.Preempt, run(true))
+}
+
+// spy keeps the problem that it passes on.
+type spy struct {
+	solver.Solver
+	problem *solver.Problem
+}
+
+func (s *spy) Solve(
+	ctx context.Context, p *solver.Problem, o solver.Options, report func(*solver.Solution),
+) (*solver.Solution, error) {
+	s.problem = p
+	return s.Solver.Solve(ctx, p, o, report)
+}
+
+// Stages of 10 minutes in slots of 5: a running stage with one behind it holds its node for four slots, and so do two
+// that wait. A stage of two tasks before one of one task holds two nodes for two slots, then one. A stage before a wider
+// one holds its own room, and no more.
+func TestTheRoomOfLaterStagesIsPlanned(t *testing.T) {
+	d, err := dist.NewPoint(10 * minute)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		first, second int
+		want          []float64
+	}{{1, 1, []float64{1, 1, 1, 1}}, {2, 1, []float64{1, 1, 0.5, 0.5}}, {1, 2, []float64{1, 1, 1, 1}}} {
+		watch := &spy{Solver: native.New(nil)}
+		p := policy(t, threesigma.Config{OverEstimate: threesigma.Off, Solver: watch, Slot: 5 * time.Minute,
+			Window: 30 * time.Minute})
+		runs := slo(t, "runs", 1, time.Hour)
+		s := staged(t, 4, epoch, time.Hour, d)
+		s.Pending[0].Job.Tasks, s.Held[0].Job.Tasks = c.first, c.second
+		behind := slo(t, "behind", 1, time.Hour)
+		behind.After = []string{"runs"}
+		s.Held = append(s.Held, sched.Pending{Job: behind, Prediction: forecast(d)})
+		with := cluster(t, 4, epoch, sched.Running{Job: runs, Prediction: forecast(d), Started: epoch,
+			Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}})
+		with.Pending, with.Held = s.Pending, s.Held
+		plan(t, p, with)
+		require.Len(t, watch.problem.Jobs, 1)
+		assert.Equal(t, c.want, watch.problem.Jobs[0].Options[0].Usage)
+		free := watch.problem.Capacity[0][0]
+		unit := free[5] / 4
+		assert.Equal(t, []float64{3, 3, 3, 3, 4, 4}, []float64{free[0] / unit, free[1] / unit, free[2] / unit,
+			free[3] / unit, free[4] / unit, free[5] / unit})
+	}
 }

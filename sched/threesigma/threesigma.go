@@ -33,6 +33,9 @@
 //   - A best-effort job that is worth nothing any more still starts where there is room that the plan does not use. A
 //     job with a deadline that it cannot meet any more is given up, as in the paper, unless [Config.RunLate] is set.
 //
+//   - A wide job may starve behind narrow ones, since its options are worth no more for having waited. [Config.Reserve]
+//     keeps nodes for the oldest.
+//
 //   - The probability of meeting a deadline that a decision tells is learnt from what became of earlier jobs. It starts
 //     from the forecast's. No decision depends on it.
 //
@@ -53,24 +56,10 @@ import (
 	"github.com/hedgesched/hedge/solver/native"
 )
 
-// ErrConfig is the sentinel of every [*ConfigError].
-var ErrConfig = errors.New("invalid 3Sigma configuration")
-
-// ConfigError tells which field of a [Config] is invalid. It wraps [ErrConfig].
-type ConfigError struct {
-	Field string
-	Value any
-	// Want says what is valid.
-	Want string
+// wrong is the error about a field.
+func wrong(field string, value any, want string) error {
+	return &sched.ConfigError{Policy: "3Sigma", Field: field, Value: value, Want: want}
 }
-
-// Error implements error.
-func (e *ConfigError) Error() string {
-	return fmt.Sprintf("%v: %s = %v, want %s", ErrConfig, e.Field, e.Value, e.Want)
-}
-
-// Unwrap returns [ErrConfig].
-func (e *ConfigError) Unwrap() error { return ErrConfig }
 
 // ErrVariant is returned by [Variant] for an unknown name.
 var ErrVariant = errors.New("unknown 3Sigma variant")
@@ -108,7 +97,7 @@ const (
 	// Without it they are kept. Their amounts are then [Negligible], as a [solver.Problem] allows no 0. The plans
 	// are the same unless the solver stops early, but solving takes longer.
 	Pruning
-	// SoftPreferences also considers nodes outside a job's preferred set, where it runs slower.
+	// SoftPreferences also considers nodes on which a job runs slower than on others.
 	SoftPreferences
 
 	mechanisms = SoftPreferences<<1 - 1
@@ -175,6 +164,13 @@ type Config struct {
 	// not use. A job that is late is then done late. Without it such jobs wait until they are withdrawn. That is the
 	// paper's way, which leaves options without utility out (section 4.3.6), and keeps the room for jobs to come.
 	RunLate bool
+	// Reserve is for how long a job may wait before nodes are kept for it, so that it does not starve behind smaller
+	// jobs; 0 means for ever, as in the paper. Only one job at a time has a reservation: of those that have waited for
+	// longer, the one submitted first. It gets the nodes that running jobs leave first, by the 90 % quantile of
+	// their remaining times. What becomes free there stays idle until all of the gang fits ([ReasonReserved]). Only a
+	// preemption for a job of higher priority may still take it. Jobs with a deadline that has passed get none, unless
+	// [Config.RunLate] is set.
+	Reserve time.Duration
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]. If it is nil, they are 0.
 	Stopwatch func() time.Duration
 
@@ -270,9 +266,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	switch {
 	case c.Window < c.Slot:
-		return c, &ConfigError{"Window", c.Window, fmt.Sprintf("at least a slot of %v", c.Slot)}
+		return c, wrong("Window", c.Window, fmt.Sprintf("at least a slot of %v", c.Slot))
 	case c.Window/c.Slot > maxSlots:
-		return c, &ConfigError{"Window", c.Window, fmt.Sprintf("at most %d slots of %v", maxSlots, c.Slot)}
+		return c, wrong("Window", c.Window, fmt.Sprintf("at most %d slots of %v", maxSlots, c.Slot))
 	}
 	return c, nil
 }
@@ -299,28 +295,28 @@ func (c *Config) weights() [6]weight {
 func (c *Config) check() error {
 	for _, w := range c.weights() {
 		if v := *w.v; v != None && !(v >= 0 && v <= w.max) {
-			return &ConfigError{w.name, v, fmt.Sprintf("a number from 0 to %g, or None", w.max)}
+			return wrong(w.name, v, fmt.Sprintf("a number from 0 to %g, or None", w.max))
 		}
 	}
 	for _, d := range []struct {
 		name string
 		v    time.Duration
-	}{{"Window", c.Window}, {"Slot", c.Slot}, {"Options.Time", c.Options.Time}} {
+	}{{"Window", c.Window}, {"Slot", c.Slot}, {"Options.Time", c.Options.Time}, {"Reserve", c.Reserve}} {
 		if d.v < 0 {
-			return &ConfigError{d.name, d.v, "no negative time"}
+			return wrong(d.name, d.v, "no negative time")
 		}
 	}
 	switch o := &c.Options; {
 	case o.Work < 0:
-		return &ConfigError{"Options.Work", o.Work, "at least 0"}
+		return wrong("Options.Work", o.Work, "at least 0")
 	case math.IsNaN(o.Gap):
-		return &ConfigError{"Options.Gap", o.Gap, "a number"}
+		return wrong("Options.Gap", o.Gap, "a number")
 	case o.Splits < solver.SplitsInteger || o.Splits > solver.SplitsNow:
-		return &ConfigError{"Options.Splits", int(o.Splits), "one of the split rules"}
+		return wrong("Options.Splits", int(o.Splits), "one of the split rules")
 	case c.OverEstimate < Adaptive || c.OverEstimate > Always:
-		return &ConfigError{"OverEstimate", int(c.OverEstimate), "Adaptive, Off or Always"}
+		return wrong("OverEstimate", int(c.OverEstimate), "Adaptive, Off or Always")
 	case c.Without&^mechanisms != 0:
-		return &ConfigError{"Without", c.Without, "the mechanisms of this package"}
+		return wrong("Without", c.Without, "the mechanisms of this package")
 	}
 	return nil
 }

@@ -232,7 +232,7 @@ func TestSoftPreferences(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := cluster(t, 4, epoch, busy)
 			j := slo(t, "slo", 2, c.deadline)
-			j.Preferred, j.Slowdown = sched.NodesWith("rack", "r0"), 1.5
+			j.Speeds = sched.SpeedsOf(sched.Speed{On: sched.NodesWith("rack", "r0"), Factor: 1}, sched.Speed{Factor: 1 / 1.5})
 			s.Pending = []sched.Pending{{Job: j, Prediction: forecast(pt)}}
 			got := plan(t, policy(t, threesigma.Config{Slot: time.Minute, Without: c.without}), s)
 			assert.Equal(t, c.kind, got["slo"].Kind)

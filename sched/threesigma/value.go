@@ -9,57 +9,55 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// runtimes are the distributions of a job's runtime on preferred nodes and elsewhere.
-type runtimes struct {
-	preferred, elsewhere dist.Distribution
-}
-
-// on returns the distribution for a job that is slowed or not.
-func (r runtimes) on(slowed bool) dist.Distribution {
-	if slowed {
-		return r.elsewhere
-	}
-	return r.preferred
-}
+// runtimes are the distributions of a job's runtime at the speeds of its levels ([sched.Job.Levels]), the fastest first.
+type runtimes []dist.Distribution
 
 // before are the times from a stage's start to the end of its whole job, which takes rest after the stage, whatever
-// the stage has taken. A nil rest is none. Slows tells that the two distributions differ.
-func (r runtimes) before(rest *dist.Histogram, slows bool) (runtimes, error) {
+// the stage has taken. A nil rest is none.
+func (r runtimes) before(rest *dist.Histogram) (runtimes, error) {
 	if rest == nil {
 		return r, nil
 	}
-	preferred, err := dist.Sum(r.preferred, rest)
-	if err != nil {
-		return runtimes{}, err
-	}
-	out := runtimes{preferred: preferred, elsewhere: preferred}
-	if slows {
-		if out.elsewhere, err = dist.Sum(r.elsewhere, rest); err != nil {
-			return runtimes{}, err
+	out := make(runtimes, len(r))
+	for l, d := range r {
+		var err error
+		if out[l], err = dist.Sum(d, rest); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// forecast turns a prediction into the distributions that are planned with.
-func (c *Config) forecast(j *sched.Job, p predict.Prediction) (runtimes, error) {
+// runtimes are the distributions that are planned with.
+func (c *Config) runtimes(j *sched.Job, p predict.Prediction, levels []sched.Speed) (runtimes, error) {
+	r := make(runtimes, len(levels))
+	for l := range levels {
+		var err error
+		if r[l], err = c.forecast(j, p, levels[l].Factor); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// forecast is the distribution of a job's runtime at a speed.
+func (c *Config) forecast(j *sched.Job, p predict.Prediction, speed float64) (dist.Distribution, error) {
 	d := p.Dist
 	if c.Point || d == nil {
 		pt, err := dist.NewPoint(p.Point)
 		if err != nil {
-			return runtimes{}, fmt.Errorf("job %s: %w", j.ID, err)
+			return nil, fmt.Errorf("job %s: %w", j.ID, err)
 		}
 		d = pt
 	}
-	r := runtimes{preferred: d, elsewhere: d}
-	if j.Slowdown > 1 {
-		slow, err := dist.Scale(d, j.Slowdown)
+	if s := sched.Stretch(speed); s > 1 {
+		slow, err := dist.Scale(d, s)
 		if err != nil {
-			return runtimes{}, fmt.Errorf("job %s: %w", j.ID, err)
+			return nil, fmt.Errorf("job %s: %w", j.ID, err)
 		}
-		r.elsewhere = slow
+		d = slow
 	}
-	return r, nil
+	return d, nil
 }
 
 // valuation is what completing a job is worth.
@@ -83,13 +81,13 @@ func (c *Config) value(j *sched.Job, r runtimes) (valuation, error) {
 	if j.Deadline <= 0 || c.OverEstimate == Off || c.TailWeight == 0 {
 		return v, nil
 	}
-	chance := r.preferred.CDF(v.deadline)
+	chance := r[0].CDF(v.deadline)
 	if c.OverEstimate == Adaptive && chance > 0 && chance >= c.Threshold {
 		return v, nil
 	}
 	// The tail is long enough to be positive even if the job waits for another window and then runs for nearly the
 	// longest time of its distribution. So the job does not look worthless for long.
-	far := min(2*(r.elsewhere.Quantile(0.99)+c.Window.Seconds()+v.deadline), maxTail)
+	far := min(2*(r[len(r)-1].Quantile(0.99)+c.Window.Seconds()+v.deadline), maxTail)
 	curve, tailed, err := utility.WithTail(u, v.deadline, far, c.TailWeight)
 	if err != nil {
 		return v, fmt.Errorf("job %s: %w", j.ID, err)

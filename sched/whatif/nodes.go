@@ -160,9 +160,9 @@ func (w *world) rebuild() error {
 	w.snap.Nodes = set
 	for i := range w.snap.Running {
 		r := &w.snap.Running[i]
-		if slowed := set.Slowed(r.Job, r.Nodes); slowed != r.Slowed && w.all(r, set) {
+		if speed := set.Speed(r.Job, r.Nodes); sched.Stretch(speed) != sched.Stretch(r.Speed) && w.all(r, set) {
 			w.own(&w.owned.running)
-			w.snap.Running[i].Slowed = slowed
+			w.snap.Running[i].Speed = speed
 		}
 	}
 	return nil

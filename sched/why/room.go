@@ -70,8 +70,8 @@ func ending(r *sched.Running, now time.Time) (s Span, overdue bool) {
 		}
 		d = point
 	}
-	if r.Slowed && r.Job.Slowdown > 1 {
-		if slow, err := dist.Scale(d, r.Job.Slowdown); err == nil {
+	if s := sched.Stretch(r.Speed); s > 1 {
+		if slow, err := dist.Scale(d, s); err == nil {
 			d = slow
 		}
 	}

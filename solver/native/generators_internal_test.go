@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/native/internal/nativetest"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -186,7 +187,7 @@ func brimful(r *rand.Rand) *solver.Problem {
 // optimum that brute force finds, no bound is below it, and what is called optimal is. Most of these tiny problems
 // are proven.
 func TestAgainstBruteForce(t *testing.T) {
-	Sequential(t)
+	nativetest.Sequential(t)
 	for name, of := range map[string]func(seed uint64) *solver.Problem{
 		"cut": cut, "flat": flat, "steep": steep,
 		"gangs": func(seed uint64) *solver.Problem { return gangs(rand.New(rand.NewPCG(seed, 1))) },
@@ -230,7 +231,7 @@ func TestGangsInParts(t *testing.T) {
 
 // TestBrimful: where all gangs fit together, but to the brim, no bound says that they do not.
 func TestBrimful(t *testing.T) {
-	Sequential(t)
+	nativetest.Sequential(t)
 	found, seeds := 0, 200
 	for seed := range uint64(seeds) {
 		p := brimful(rand.New(rand.NewPCG(seed, 6)))

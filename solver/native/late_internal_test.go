@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/solver"
+	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/nativetest"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -27,7 +29,7 @@ type watched struct {
 
 func (c *watched) Err() error {
 	c.seen++
-	if spent := c.w.Spent(); c.began {
+	if spent := c.w.budget.Spent(); c.began {
 		c.longest = max(c.longest, spent-c.last)
 		c.last = spent
 	}
@@ -43,15 +45,15 @@ func watch(t *testing.T, p *solver.Problem, opts solver.Options, looks int) (c *
 	c = &watched{Context: context.Background(), w: newWorker(), looks: looks}
 	w := c.w
 	w.begin(c, p, opts, Config{}, func(*solver.Solution) {})
-	c.began, c.last = true, w.Spent()
+	c.began, c.last = true, w.budget.Spent()
 	end := c.last
 	w.run()
 	if looks > 0 && c.seen >= looks {
-		require.Error(t, w.Err())
-		end = w.Spent()
+		require.Error(t, w.budget.Err())
+		end = w.budget.Spent()
 	}
-	require.NoError(t, solver.Verify(p, w.best.Solution(name, w.stop()), opts.Splits))
-	return c, (max(end, c.last) - c.last) / opsPerUnit
+	require.NoError(t, solver.Verify(p, w.known.Best.Solution(name, w.stop()), opts.Splits))
+	return c, (max(end, c.last) - c.last) / pack.OpsPerUnit
 }
 
 // wide is jobs that may go to all of many partitions.
@@ -89,7 +91,7 @@ func full(jobs int) *solver.Problem {
 
 // The time is looked at all the while: between two looks there is little work, whatever the shape.
 func TestLooksAreNeverFarApart(t *testing.T) {
-	Sequential(t)
+	nativetest.Sequential(t)
 	for name, p := range map[string]*solver.Problem{
 		"2,000 partitions": wide(100, 4, 2000),
 		"10,000 jobs":      full(10_000),
@@ -106,8 +108,9 @@ func TestLooksAreNeverFarApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			opts := solver.Options{Work: 150_000, Gap: -1}
 			c, _ := watch(t, p, opts, 0)
-			t.Logf("%d looks, %d units at most between them, %d in all", c.seen, c.longest/opsPerUnit, c.w.Spent()/opsPerUnit)
-			assert.LessOrEqual(t, c.longest/opsPerUnit, int64(mostUnseen), "units between looks")
+			t.Logf("%d looks, %d units at most between them, %d in all", c.seen, c.longest/pack.OpsPerUnit,
+				c.w.budget.Spent()/pack.OpsPerUnit)
+			assert.LessOrEqual(t, c.longest/pack.OpsPerUnit, int64(mostUnseen), "units between looks")
 			further := 3
 			if testing.Short() {
 				further = 100 // for the race detector, under which all of it takes minutes

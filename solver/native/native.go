@@ -55,9 +55,13 @@
 //
 // A bound is never taken from the simplex method's word: it is computed from prices, whichever they are. A plan
 // counts as optimal if no other is worth more by 3e-7 of its value. With a work limit and no time limit the result
-// depends on the problem and the options alone, with the seed, the number of threads and the memory in them. What
-// parts the search has is said at type worker, the numbers that it goes by are in settings.go; how threads work
-// together is said at type team, what a memory holds at type memory.
+// depends on the problem and the options alone, with the seed, the number of threads and the memory in them.
+//
+// # Where is what
+//
+// This package says what comes when (run.go), how much of the work each part gets (settings.go), and how threads work
+// together (team.go, helper.go). The parts are in packages below it, which doc.go of the root lists: each is given the
+// problem, a budget of work and time, and the best plan so far. Type worker has one of each.
 package native
 
 import (
@@ -68,8 +72,6 @@ import (
 	"github.com/hedgesched/hedge/solver/internal/pack"
 	"github.com/hedgesched/hedge/solver/native/internal/search"
 )
-
-const opsPerUnit = pack.OpsPerUnit
 
 // Config tunes the engine. The zero value, and nil, mean defaults.
 type Config struct {
@@ -144,9 +146,9 @@ func (e *Engine) Solve(
 	w.begin(ctx, p, opts, e.cfg, report)
 	spent := w.solve()
 	sol := w.solution(w.stop())
-	sol.Work = spent / opsPerUnit
+	sol.Work = spent / pack.OpsPerUnit
 	if opts.Memory != nil {
-		sol.Memory = opts.Memory.With(name, w.remember())
+		sol.Memory = opts.Memory.With(name, w.recall.NewMemory(w.noted))
 	}
 	return sol, nil
 }

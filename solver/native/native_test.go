@@ -13,6 +13,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/native"
+	"github.com/hedgesched/hedge/solver/native/internal/nativetest"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -30,7 +31,7 @@ func seeds(n int) int {
 }
 
 func TestConformanceOfVariants(t *testing.T) {
-	native.Sequential(t)
+	nativetest.Sequential(t)
 	for name, cfg := range map[string]native.Config{
 		"NoExact":     {NoExact: true},
 		"DefaultWork": {DefaultWork: 3000},
@@ -181,7 +182,7 @@ func TestSeedsThatOnceFailed(t *testing.T) {
 // TestPastSolvesDoNotMatter: an engine answers as a new one does, to the last unit of work, whatever its pooled
 // memory has been used for.
 func TestPastSolvesDoNotMatter(t *testing.T) {
-	native.Sequential(t)
+	nativetest.Sequential(t)
 	for _, cfg := range []native.Config{{}, {NoExact: true}} {
 		for seed := range uint64(5) {
 			p := solvertest.Random(61+seed, 60)
@@ -206,7 +207,7 @@ func TestPastSolvesDoNotMatter(t *testing.T) {
 // The work limit is kept on what the engine is measured on, whose larger problems are not through with the first
 // plans by then.
 func TestWorkLimitIsKept(t *testing.T) {
-	native.Sequential(t)
+	nativetest.Sequential(t)
 	for _, q := range problems(t) {
 		for _, limit := range []int64{10_000, 20_000} {
 			sol := solve(t, native.New(nil), q.p, solver.Options{Work: limit, Gap: -1})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/native"
+	"github.com/hedgesched/hedge/solver/native/internal/nativetest"
 	"github.com/hedgesched/hedge/solver/solvertest"
 )
 
@@ -191,7 +192,7 @@ func hinted(p *solver.Problem, plan *solver.Solution) *solver.Problem {
 // TestUnchangedCyclesCostLittle: the same problems again take a fraction of the work to the same gap, in sum, as the
 // work that a single one takes depends on which plan happens to be found when.
 func TestUnchangedCyclesCostLittle(t *testing.T) {
-	native.Sequential(t)
+	nativetest.Sequential(t)
 	var cold, warm int64
 	for _, q := range problems(t) {
 		if jobs := len(q.p.Jobs); jobs < 40 || jobs > 300 {

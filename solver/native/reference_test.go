@@ -15,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/solver/milp"
 	"github.com/hedgesched/hedge/solver/milp/milptest/reference"
 	"github.com/hedgesched/hedge/solver/native"
+	"github.com/hedgesched/hedge/solver/native/internal/nativetest"
 )
 
 // tight returns a random problem in which gangs of up to five want two to four partitions with little room: 5 to 9
@@ -102,7 +103,7 @@ func TestProofsAgainstAGenericSolver(t *testing.T) {
 // TestBoundsOfPlansNearlyAsGood: where many plans are worth nearly the same, a solve may end with one that is not
 // quite the best, but what it says that no plan exceeds, no plan that another seed or limit finds exceeds.
 func TestBoundsOfPlansNearlyAsGood(t *testing.T) {
-	native.Sequential(t)
+	nativetest.Sequential(t)
 	for seed := uint64(110); seed < 150; seed++ {
 		p := tight(seed)
 		r := rand.New(rand.NewPCG(seed, 1))

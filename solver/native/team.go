@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/hedgesched/hedge/solver/internal/pack"
+	"github.com/hedgesched/hedge/solver/native/internal/plan"
+	"github.com/hedgesched/hedge/solver/native/internal/warm"
 )
 
 // team is the workers of one solve. The leader, number 0, is the caller's goroutine: it has the relaxation and
@@ -48,8 +50,8 @@ type board struct {
 	by     int // whose plan it is,
 	since  int // and from which round
 	bound  float64
-	root   *root
-	prices priceList
+	root   *warm.Root
+	advice plan.Advice
 }
 
 // workerError is a panic of a worker, on its way to the goroutine that has called Solve.
@@ -74,15 +76,15 @@ const maxWorkers = 64
 // When the team meets: first after firstMeeting ops, when small problems are solved, then every time when a part more
 // has been done.
 const (
-	firstMeeting = 500 * opsPerUnit
-	mostBetween  = 20_000 * opsPerUnit
+	firstMeeting = 500 * pack.OpsPerUnit
+	mostBetween  = 20_000 * pack.OpsPerUnit
 	partBetween  = 10
 )
 
 // workers is how many workers there are to be. By the clock, more than can run at the same time would only be in each
 // other's way.
 func (w *worker) workers(threads int) int {
-	if w.Limit() == 0 {
+	if w.budget.Limit() == 0 {
 		threads = min(threads, runtime.GOMAXPROCS(0))
 	}
 	return min(threads, maxWorkers)
@@ -93,21 +95,24 @@ func (w *worker) makeTeam(n int, seed int64) {
 	for len(w.crew) < n-1 {
 		w.crew = append(w.crew, newWorker())
 	}
-	t := &team{members: append([]*worker{w}, w.crew[:n-1]...), waits: w.Limit() > 0, arrived: make([]bool, n), present: 1}
+	t := &team{
+		members: append([]*worker{w}, w.crew[:n-1]...), waits: w.budget.Limit() > 0,
+		arrived: make([]bool, n), present: 1,
+	}
 	t.round.L = &t.mu
 	t.board.bound, t.board.by = math.Inf(1), -1
 	t.board.best.Value = math.Inf(-1)
 	for i, m := range t.members {
 		m.team, m.number = t, i
-		m.Seed(seed, uint64(i))
+		m.random.Seed(seed, uint64(i))
 	}
-	w.meetAt = firstMeeting
+	w.budget.MeetAt = firstMeeting
 }
 
 // start gives the helpers what the leader knows and sets them to work.
 func (t *team) start(spent int64) {
 	lead := t.members[0]
-	ctx, cancel := context.WithCancel(lead.Context())
+	ctx, cancel := context.WithCancel(lead.budget.Context())
 	t.cancel, t.started, t.present = cancel, true, len(t.members)
 	t.post(lead)
 	for _, h := range t.members[1:] {
@@ -125,8 +130,8 @@ func (t *team) start(spent int64) {
 // panics if a helper has.
 func (w *worker) meetTeam(spent int64) {
 	t := w.team
-	for w.meetAt <= spent {
-		w.meetAt += min(max(w.meetAt/partBetween, firstMeeting), mostBetween)
+	for w.budget.MeetAt <= spent {
+		w.budget.MeetAt += min(max(w.budget.MeetAt/partBetween, firstMeeting), mostBetween)
 	}
 	if !t.started {
 		t.start(spent)
@@ -182,44 +187,40 @@ func (t *team) close() {
 // being first: of plans that are equally good, the older one stays, or the one of the worker with the least number.
 func (t *team) post(w *worker) {
 	b := &t.board
-	if v := w.best.Value; v > b.best.Value || v == b.best.Value && b.since == t.rounds && w.number < b.by {
-		b.best.Copy(&w.best)
+	if v := w.known.Best.Value; v > b.best.Value || v == b.best.Value && b.since == t.rounds && w.number < b.by {
+		b.best.Copy(&w.known.Best)
 		b.by, b.since = w.number, t.rounds
 	}
 	if w.number > 0 {
 		return
 	}
-	b.bound = w.bound()
+	b.bound = w.known.Bound()
 	b.root = w.noted
-	if a := &b.prices; a.number < w.greedy.guides {
-		a.number = w.greedy.guides
-		a.lam, a.red = append(a.lam[:0], w.dual.Best[:w.in.Rows]...), append(a.red[:0], w.greedy.red...)
-		a.cost, a.rank = append(a.cost[:0], w.greedy.cost...), append(a.rank[:0], w.greedy.pre.Rank...)
-	}
+	w.orders.Advise(&b.advice)
 }
 
 // collect gives w what is on the board. News of prices, or of the relaxation, end the phase that a helper is in; what
 // it does next begins with them, but for dives, which go on one after the other.
 func (t *team) collect(w *worker) {
 	b := &t.board
-	if b.best.Value > w.top() {
-		w.teamBest.Copy(&b.best)
-		w.teamBest.In = &w.in
+	if b.best.Value > w.known.Top() {
+		w.known.Team.Copy(&b.best)
+		w.known.Team.In = &w.in
 	}
-	w.teamBound = min(w.teamBound, b.bound)
+	w.known.TeamBound = min(w.known.TeamBound, b.bound)
 	if w.number == 0 {
 		return
 	}
-	if b.prices.number > w.greedy.leader.number {
-		w.greedy.leader.copy(&b.prices)
-		w.greedy.leader.fresh = true
-		if w.Spent() > 2*w.greedy.leader.at {
-			w.EndPhase()
+	if b.advice.Number > w.advice.Number {
+		w.advice.Copy(&b.advice)
+		w.news = true
+		if w.budget.Spent() > 2*w.newsAt {
+			w.budget.EndPhase()
 		}
 	}
 	if w.noted == nil && b.root != nil {
 		w.noted = b.root
-		w.EndPhase()
+		w.budget.EndPhase()
 	}
 }
 
@@ -236,7 +237,7 @@ func (t *team) leave(h *worker) {
 	} else if t.failure == nil {
 		t.failure = failure
 	}
-	t.most = max(t.most, h.Spent())
+	t.most = max(t.most, h.budget.Spent())
 	t.present--
 	t.close()
 }
@@ -246,17 +247,17 @@ func (t *team) leave(h *worker) {
 // they have used up their work.
 func (w *worker) finish() (spent int64) {
 	t := w.team
-	t.disband(w.proven || w.gap() <= w.target || w.Err() != nil)
+	t.disband(w.known.Proven || w.known.Gap() <= w.known.Target || w.budget.Err() != nil)
 	if t.failure != nil {
 		panic(t.failure)
 	}
-	if w.proven || w.gap() <= w.target {
-		w.adopt()
-		return w.Spent()
+	if w.known.Proven || w.known.Gap() <= w.known.Target {
+		w.known.Adopt()
+		return w.budget.Spent()
 	}
 	t.collect(w)
-	w.adopt()
-	return max(w.Spent(), t.most)
+	w.known.Adopt()
+	return max(w.budget.Spent(), t.most)
 }
 
 // disband ends the helpers' work, at once or when it is used up. The second time it does nothing.

@@ -18,7 +18,7 @@ func TestPanicOfAHelper(t *testing.T) {
 		w := newWorker()
 		w.begin(context.Background(), solvertest.Cycle(7, 100, 10), solver.Options{Work: 100_000, Gap: -1, Threads: threads},
 			Config{}, func(*solver.Solution) {})
-		w.crew[threads-2].Rand = nil // whoever asks it for a number panics
+		w.crew[threads-2].random.Rand = nil // whoever asks it for a number panics
 		func() {
 			defer func() {
 				err, ok := recover().(error)
@@ -68,7 +68,7 @@ func TestNothingIsKept(t *testing.T) {
 	for _, h := range w.crew {
 		assert.Nil(t, h.in.P)
 		assert.Nil(t, h.team)
-		assert.Nil(t, h.Context())
+		assert.Nil(t, h.budget.Context())
 	}
 }
 
@@ -77,12 +77,12 @@ func TestNewsBetweenRounds(t *testing.T) {
 	w := newWorker()
 	w.begin(context.Background(), solvertest.Cycle(7, 40, 0), solver.Options{Work: 100_000, Gap: -1}, Config{},
 		func(*solver.Solution) {})
-	w.meetAt, w.meet = 0, func(int64) {
-		w.meetAt = math.MaxInt64
-		w.EndPhase()
+	w.budget.MeetAt, w.budget.Meet = 0, func(int64) {
+		w.budget.MeetAt = math.MaxInt64
+		w.budget.EndPhase()
 	}
 	assert.True(t, w.assistsOn(), "with news")
-	assert.True(t, w.checkpoint(), "after them")
-	w.Spend(w.Limit())
+	assert.True(t, w.budget.Checkpoint(), "after them")
+	w.budget.Spend(w.budget.Limit())
 	assert.False(t, w.assistsOn(), "without work left")
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim/event"
+	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
@@ -42,6 +43,8 @@ type Config struct {
 	Repair time.Duration
 	// Seed is of the draws of the run itself; a system has its own.
 	Seed uint64
+	// Observer, if any, is told of everything that becomes of tasks; a [tasklog.Writer] is one.
+	Observer tasklog.Observer
 }
 
 // Result is what a run found. Times are since the workload's origin.
@@ -93,7 +96,9 @@ type world[M any] struct {
 	system  agent.System[M]
 	workers int
 	core    event.Core[happening[M]]
+	event   event.Event[happening[M]] // the one that happens
 	lanes   struct{ submit, network, instant, soon *event.Lane[happening[M]] }
+	timers  [timerLanes]*event.Lane[happening[M]]
 	nodes   []node
 	tasks   []task
 	random  agent.Random
@@ -105,6 +110,7 @@ type world[M any] struct {
 	waits    []int32
 	children [][]int32
 	load     load
+	note     tasklog.Record // for the observer, used again
 	result   Result
 	err      error
 }
@@ -119,9 +125,9 @@ func Run[M any](work *Workload, system agent.System[M], c Config) (*Result, erro
 	w := newWorld(work, system, c)
 	w.arrive(0)
 	w.crashLater()
-	for e, ok := w.core.Next(); ok && w.err == nil; e, ok = w.core.Next() {
+	for w.err == nil && w.core.Take(&w.event) {
 		w.result.Events++
-		w.happen(e.Class, &e.Payload)
+		w.happen(w.event.Class, &w.event.Payload)
 	}
 	if w.err != nil {
 		return nil, w.err
@@ -196,6 +202,9 @@ func newWorld[M any](work *Workload, system agent.System[M], c Config) *world[M]
 	w.random = agent.NewRandom(c.Seed, -1)
 	w.lanes.submit, w.lanes.network = w.core.Lane(submitted), w.core.Lane(received)
 	w.lanes.instant, w.lanes.soon = w.core.Lane(received), w.core.Lane(fired)
+	for i := range w.timers {
+		w.timers[i] = w.core.Lane(fired)
+	}
 	w.nodes = make([]node, w.workers)
 	w.tasks = make([]task, len(work.Runtimes))
 	w.result.Jobs = make([]JobResult, len(work.Jobs))
@@ -264,7 +273,7 @@ func (w *world[M]) happen(class uint8, h *happening[M]) {
 
 // gone tells whether what an event is for was lost in a crash.
 func (w *world[M]) gone(h *happening[M]) bool {
-	return int(h.to) < w.workers && h.life != w.nodes[h.to].life
+	return w.Crashes > 0 && int(h.to) < w.workers && h.life != w.nodes[h.to].life
 }
 
 func (w *world[M]) submit(id int32) {
@@ -276,6 +285,11 @@ func (w *world[M]) submit(id int32) {
 	}
 	w.result.Jobs[id] = JobResult{Submit: w.core.Now(), Long: w.job.Long}
 	w.in.Kind, w.in.Job = agent.Submitted, &w.job
+	if w.Observer != nil {
+		w.note = tasklog.Record{Kind: tasklog.Submit, At: w.core.Now(), Job: id, Long: w.job.Long,
+			Durations: w.work.Tasks(j)}
+		w.Observer.Observe(&w.note)
+	}
 	at := w.system.Entry(&w.job)
 	w.step(at)
 	if !w.later(int(id)) {
@@ -301,12 +315,7 @@ func (w *world[M]) act(at agent.Addr, a *agent.Action[M]) {
 	case agent.Send:
 		w.send(at, a)
 	case agent.Wake:
-		h := happening[M]{to: at, number: int32(a.Timer), life: w.life(at)}
-		if a.After <= 0 {
-			w.lanes.soon.After(0, h)
-		} else {
-			w.core.After(a.After, fired, h)
-		}
+		w.wake(at, a)
 	case agent.Done:
 		w.done(a.Task.Job)
 	default:
@@ -319,18 +328,43 @@ func (w *world[M]) send(from agent.Addr, a *agent.Action[M]) {
 		w.fail("part %d sends to part %d, which is not there", from, a.To)
 		return
 	}
-	h := happening[M]{to: a.To, from: from, msg: a.Msg, life: w.life(a.To)}
+	lane, when := w.lanes.network, w.core.Now()+w.Delay
 	if a.Delay == agent.Instant {
-		w.lanes.instant.After(0, h)
+		lane, when = w.lanes.instant, w.core.Now()
+	} else {
+		w.result.Messages++
+	}
+	h := lane.Place(when)
+	h.to, h.from, h.msg, h.life = a.To, from, a.Msg, w.life(a.To)
+}
+
+// timerLanes are as many streams of timers as are expected whose times never fall, such as those of one delay.
+const timerLanes = 3
+
+// wake sets a timer: in the lane whose last is the latest that is not after it, or in the queue where all are.
+func (w *world[M]) wake(at agent.Addr, a *agent.Action[M]) {
+	h := happening[M]{to: at, number: int32(a.Timer), life: w.life(at)}
+	if a.After <= 0 {
+		w.lanes.soon.After(0, h)
 		return
 	}
-	w.result.Messages++
-	w.lanes.network.After(w.Delay, h)
+	var best *event.Lane[happening[M]]
+	when := w.core.Now() + a.After
+	for _, l := range w.timers {
+		if l.Last() <= when && (best == nil || l.Last() > best.Last()) {
+			best = l
+		}
+	}
+	if best == nil {
+		w.core.At(when, fired, h)
+		return
+	}
+	best.At(when, h)
 }
 
 // life is the life of a worker that others know of.
 func (w *world[M]) life(at agent.Addr) uint32 {
-	if int(at) < w.workers {
+	if w.Crashes > 0 && int(at) < w.workers {
 		return w.nodes[at].told
 	}
 	return 0

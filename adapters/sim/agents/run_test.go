@@ -174,7 +174,7 @@ func TestMessagesTakeTheirDelay(t *testing.T) {
 		case in.Kind == agent.Submitted:
 			out.Send(1, &one)
 			out.Wake(0, 0)
-			out.Know(1, &two)
+			out.SendInstant(1, &two)
 		case in.Kind == agent.Fired:
 			told = append(told, fmt.Sprint(now, " timer"))
 		case in.Kind == agent.Ended:

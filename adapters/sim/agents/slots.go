@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim/event"
+	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 	"github.com/hedgesched/hedge/sched/agent"
 )
 
@@ -18,8 +19,8 @@ type node struct {
 
 // run is a task on a node, running or paused.
 type run struct {
-	task int32 // of the workload
-	end  event.Handle
+	task, job int32 // of the workload
+	end       event.Handle
 	// left is what it takes from since on; while it is paused, from when it is resumed.
 	left, since time.Duration
 }
@@ -57,8 +58,9 @@ func (w *world[M]) physics(at agent.Addr, a *agent.Action[M]) {
 		w.result.Launches++
 		r := &w.result.Jobs[a.Task.Job]
 		r.Wait += (w.core.Now() - r.Submit).Seconds()
-		n.running = append(n.running, run{task: id, left: w.work.Runtimes[id]})
-		w.start(at, a.Task.Job, &n.running[len(n.running)-1])
+		n.running = append(n.running, run{task: id, job: a.Task.Job, left: w.work.Runtimes[id]})
+		w.start(at, &n.running[len(n.running)-1])
+		w.observe(tasklog.Start, at, a.Task)
 		return
 	}
 	i := n.find(id)
@@ -69,15 +71,26 @@ func (w *world[M]) physics(at agent.Addr, a *agent.Action[M]) {
 		w.stop(n, &n.running[i], paused)
 		n.paused++
 		w.result.Pauses++
+		w.observe(tasklog.Pause, at, a.Task)
 	case a.Do == agent.Resume:
 		n.running[i].left += w.ResumeCost
-		w.start(at, a.Task.Job, &n.running[i])
+		w.start(at, &n.running[i])
+		w.observe(tasklog.Resume, at, a.Task)
 	case a.Do == agent.Kill:
 		if was == running {
 			w.stop(n, &n.running[i], waiting)
 		}
 		w.tasks[id].state = waiting
 		n.drop(i)
+		w.observe(tasklog.Stop, at, a.Task)
+	}
+}
+
+// observe tells the observer what became of a task.
+func (w *world[M]) observe(kind tasklog.Kind, at agent.Addr, t agent.Task) {
+	if w.Observer != nil {
+		w.note = tasklog.Record{Kind: kind, At: w.core.Now(), Job: t.Job, Task: t.Index, Worker: int32(at)}
+		w.Observer.Observe(&w.note)
 	}
 }
 
@@ -91,7 +104,7 @@ func (w *world[M]) number(t agent.Task) (int32, bool) {
 }
 
 // start takes a slot for a task.
-func (w *world[M]) start(at agent.Addr, job int32, r *run) {
+func (w *world[M]) start(at agent.Addr, r *run) {
 	n := &w.nodes[at]
 	if int(n.used) >= w.Slots {
 		w.fail("worker %d runs more tasks than its %d slots", at, w.Slots)
@@ -105,7 +118,7 @@ func (w *world[M]) start(at agent.Addr, job int32, r *run) {
 	w.load.change(w.core.Now(), 1)
 	r.since = w.core.Now()
 	w.tasks[r.task].state = running
-	r.end = w.core.After(r.left, ended, happening[M]{to: at, number: r.task, job: job})
+	r.end = w.core.After(r.left, ended, happening[M]{to: at, number: r.task, job: r.job})
 }
 
 // stop gives a slot back; what the task still takes is kept.
@@ -126,6 +139,7 @@ func (w *world[M]) end(at agent.Addr, job, id int32) {
 	w.tasks[id].state = over
 	w.result.Jobs[job].End = w.core.Now()
 	w.in.Kind, w.in.Task = agent.Ended, agent.Task{Job: job, Index: id - w.work.Jobs[job].First}
+	w.observe(tasklog.Finish, at, w.in.Task)
 	w.step(at)
 }
 
@@ -168,8 +182,10 @@ func (w *world[M]) crash() {
 				w.stop(n, r, waiting)
 			}
 			w.tasks[r.task].state = waiting
+			w.observe(tasklog.Stop, agent.Addr(at), agent.Task{Job: r.job, Index: r.task - w.work.Jobs[r.job].First})
 		}
 		n.running, n.paused = n.running[:0], 0
+		w.observe(tasklog.Loss, agent.Addr(at), agent.Task{})
 		w.core.After(w.Repair, restarted, happening[M]{to: agent.Addr(at)})
 	}
 	w.crashLater()

@@ -30,7 +30,7 @@ type Job struct {
 	Preemptions int
 	Evictions   int           // of its tasks, from shared nodes
 	Lost        time.Duration // run time thrown away
-	Slowed      bool          // the last start was off its preferred nodes
+	Speed       float64       // of the last start; 0 if it never started
 	Nodes       []Node        // of the last start
 }
 
@@ -49,7 +49,7 @@ type Report struct {
 //   - each job is submitted once, starts only while it waits and after the jobs in its "after" have finished, finishes
 //     and is preempted only while it runs, and ends with a finish or a drop;
 //   - gangs start whole, on known nodes that the job may use, and no node ever holds more than it offers;
-//   - runs take exactly the job's runtime, multiplied by the slow-down off preferred nodes;
+//   - runs take exactly the job's runtime, divided by the speed of the slowest node;
 //   - the nodes' capacities are consistent, and the number of cycles agrees with the events.
 //
 // For shared nodes it verifies that every task is completed once, in its gang or in a part, in no less than its runtime
@@ -88,13 +88,12 @@ const (
 // life is a job with the state that the check needs.
 type life struct {
 	Job
-	stage     int
-	after     []string
-	runtime   time.Duration
-	slowdown  float64
-	demand    map[string]float64
-	required  []Term
-	preferred []Term
+	stage    int
+	after    []string
+	runtime  time.Duration
+	speeds   []Speed
+	demand   map[string]float64
+	required []Term
 	// keeps tells that preemptions cost it no work. behind is the work done in earlier runs, at full speed, and kept is
 	// how long those runs took.
 	keeps        bool
@@ -248,8 +247,8 @@ func (c *checker) submit(e *Event) error {
 			ID: e.Job, Of: e.Of, Class: e.Class, Tasks: e.Tasks, Submit: e.Time, Deadline: e.Deadline,
 			FirstStart: -1, Start: -1, Finish: -1,
 		},
-		after: e.After, runtime: e.Runtime, slowdown: max(1, e.Slowdown), keeps: e.Checkpoint, demand: e.Demand,
-		required: e.Required, preferred: e.Preferred,
+		after: e.After, runtime: e.Runtime, speeds: e.Speeds, keeps: e.Checkpoint, demand: e.Demand,
+		required: e.Required,
 	}
 	if len(j.demand) == 0 {
 		j.demand = map[string]float64{"node": 1}
@@ -298,7 +297,7 @@ func (c *checker) start(j *life, e *Event) error {
 			return fmt.Errorf("%w: it starts before job %q has finished", ErrState, parent)
 		}
 	}
-	total, slowed := 0, false
+	total, speed := 0, 1.0
 	for _, n := range e.Nodes {
 		m := c.machines[n.Node]
 		if m == nil {
@@ -310,9 +309,7 @@ func (c *checker) start(j *life, e *Event) error {
 		if !matches(j.required, m.labels) {
 			return fmt.Errorf("%w: %q is not among those required", ErrNode, n.Node)
 		}
-		if !matches(j.preferred, m.labels) {
-			slowed = true
-		}
+		speed = min(speed, j.speedOn(m.labels))
 		total += n.Tasks
 		if err := m.hold(j.demand, n); err != nil {
 			return err
@@ -321,10 +318,17 @@ func (c *checker) start(j *life, e *Event) error {
 	if total != j.Tasks {
 		return fmt.Errorf("%w: %d of %d tasks start", ErrGang, total, j.Tasks)
 	}
-	if slowed = slowed && j.slowdown > 1; slowed != e.Slowed {
-		return fmt.Errorf("%w: slowed is %t, by its nodes %t", ErrMismatch, e.Slowed, slowed)
+	said := e.Speed
+	switch {
+	case e.slowed:
+		said = min(speed, math.Nextafter(1, 0)) // an older log, which does not say how slow
+	case said == 0:
+		said = 1
 	}
-	j.stage, j.Start, j.Slowed, j.Nodes = runs, e.Time, slowed, e.Nodes
+	if speed != said {
+		return fmt.Errorf("%w: the speed is %v, by its nodes %v", ErrMismatch, said, speed)
+	}
+	j.stage, j.Start, j.Speed, j.Nodes = runs, e.Time, speed, e.Nodes
 	if j.FirstStart < 0 {
 		j.FirstStart = e.Time
 	}
@@ -335,8 +339,8 @@ func (c *checker) start(j *life, e *Event) error {
 // stop checks a finish or a preemption.
 func (c *checker) stop(j *life, e *Event) error {
 	ran, full := e.Time-j.Start, j.runtime-j.behind
-	if j.Slowed {
-		full = time.Duration(math.Round(float64(full) * j.slowdown))
+	if j.Speed < 1 {
+		full = time.Duration(math.Round(float64(full) * (1 / j.Speed)))
 	}
 	switch {
 	case c.opts.AnyRuntime:
@@ -361,13 +365,32 @@ func (c *checker) stop(j *life, e *Event) error {
 		return nil
 	}
 	j.kept += ran
-	if j.Slowed {
-		ran = time.Duration(math.Round(float64(ran) / j.slowdown))
+	if j.Speed < 1 {
+		ran = time.Duration(math.Round(float64(ran) / (1 / j.Speed)))
 	}
 	if j.behind += ran; j.behind > j.runtime && j.runtime > 0 {
 		j.behind = j.runtime
 	}
 	return nil
+}
+
+// speedOn is how fast the job runs on a node with these labels.
+func (j *life) speedOn(labels map[string]string) float64 {
+	if len(j.speeds) == 0 {
+		return 1
+	}
+	best, least := 0.0, 1.0
+	for i := range j.speeds {
+		s := &j.speeds[i]
+		least = min(least, s.Speed)
+		if matches(s.On, labels) {
+			best = max(best, s.Speed)
+		}
+	}
+	if best == 0 {
+		return least
+	}
+	return best
 }
 
 // tolerance is the share of a capacity by which rounded sums may exceed it.

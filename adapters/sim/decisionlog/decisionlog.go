@@ -10,7 +10,7 @@
 //	   "slowdown":1.5,"checkpoint":true,"after":["j0"],"of":"j","demand":{"cpu":2},"required":SET,
 //	   "preferred":SET}
 //	{"t":10,"event":"start","job":"j1","class":"slo","tasks":2,"deadline":90,
-//	   "nodes":[{"node":"n0000","tasks":2}],"slowed":true,"why":"starts now"}
+//	   "nodes":[{"node":"n0000","tasks":2}],"speed":0.66,"why":"starts now"}
 //	{"t":50,"event":"finish","job":"j1","class":"slo","tasks":2,"deadline":90}
 //	{"t":50,"event":"end","cycles":5,"solver":{"engine":"native","gap_mean":0,"gap_p99":0,"stops":{"optimal":5}}}
 //
@@ -24,6 +24,12 @@
 //	{"t":61.5,"event":"evict","job":"j1",…,"node":"m0001","index":0,"part":"j1#1"}
 //	{"t":75,"event":"preempt","job":"j1",…,"nodes":[{"node":"m0001","tasks":1}],"indices":[1],"part":"j1#2"}
 //	{"t":75,"event":"usage","cpu":[0.25,0],"memory":[0.1,0]}
+//
+// A node that is lost takes its tasks with it. Their events are as evictions, and come before the node's:
+//
+//	{"t":80,"event":"lost","job":"j1",…,"node":"m0001","index":0,"part":"j1#3"}
+//	{"t":80,"event":"down","node":"m0001"}
+//	{"t":95,"event":"up","node":"m0001"}
 //
 // The cluster's line comes first and the end's line last. A job's events are submit, start, finish, preempt, task,
 // evict and drop. The deadline is absolute, and 0 for best-effort jobs ("be"). "after" names the jobs that must have
@@ -52,6 +58,9 @@ const (
 	Task  = "task"
 	Evict = "evict"
 	Usage = "usage"
+	Lost  = "lost"
+	Down  = "down"
+	Up    = "up"
 )
 
 // Classes of job.
@@ -97,22 +106,21 @@ type Event struct {
 	Deadline time.Duration
 	// Nodes is where a start puts the tasks. In the cluster's line it is the cluster.
 	Nodes []Node
-	// Slowed tells that the start is off the preferred nodes.
-	Slowed bool
+	// Speed is that of the start: of the slowest of its nodes. 0 stands for 1.
+	Speed float64
 	// Why is the reason, as free text.
 	Why string
-	// Runtime, Slowdown, Checkpoint, Demand, Required and Preferred are set for submissions.
-	Runtime  time.Duration
-	Slowdown float64
+	// Runtime, Speeds, Checkpoint, Demand and Required are set for submissions. The runtime is that at full speed.
+	Runtime time.Duration
+	Speeds  []Speed
 	// Checkpoint tells that a preempted run keeps its work.
 	Checkpoint bool
 	// After are the jobs that must have finished before the job may start. Of is the whole job that it is a stage of.
 	// They are set for submissions.
-	After     []string
-	Of        string
-	Demand    map[string]float64
-	Required  []Term
-	Preferred []Term
+	After    []string
+	Of       string
+	Demand   map[string]float64
+	Required []Term
 	// TaskRuntimes is how long each task takes at full speed. It is set for submissions to shared nodes.
 	TaskRuntimes []time.Duration
 	// Node, Index and Part are set for the end of a task on a shared node. A preemption has Indices instead of Index.
@@ -122,6 +130,8 @@ type Event struct {
 	Part    string
 	// CPU and Memory are the use of each shared node.
 	CPU, Memory []float64
+	// slowed is what older logs say of a start instead of its speed: that it is below 1.
+	slowed bool
 	// Header is set for the cluster's line, Trailer for the end's line; else they are nil.
 	Header  *Header
 	Trailer *Trailer
@@ -133,6 +143,13 @@ type Node struct {
 	Tasks    int                `json:"tasks"`
 	Capacity map[string]float64 `json:"capacity"`
 	Labels   map[string]string  `json:"labels"`
+}
+
+// Speed is how fast a job runs on the nodes of a set. A node in several sets has the highest of their speeds, one in
+// none the lowest of all.
+type Speed struct {
+	On    []Term  `json:"on"`
+	Speed float64 `json:"speed"`
 }
 
 // Term is one condition of a set of nodes.

@@ -144,8 +144,8 @@ func (j *life) work() time.Duration {
 	switch {
 	case j.runtime > 0:
 		return j.runtime
-	case j.Slowed:
-		return j.behind + time.Duration(math.Round(float64(ran)/j.slowdown))
+	case j.Speed > 0 && j.Speed < 1:
+		return j.behind + time.Duration(math.Round(float64(ran)/(1/j.Speed)))
 	}
 	return j.behind + ran
 }

@@ -105,16 +105,20 @@ type rawEvent struct {
 	Tasks      int                `json:"tasks"`
 	Deadline   jsontext.Value     `json:"deadline"`
 	Nodes      []Node             `json:"nodes"`
-	Slowed     bool               `json:"slowed"`
+	Speed      float64            `json:"speed"`
 	Why        string             `json:"why"`
 	Runtime    jsontext.Value     `json:"runtime"`
-	Slowdown   float64            `json:"slowdown"`
+	Speeds     []Speed            `json:"speeds"`
 	Checkpoint bool               `json:"checkpoint"`
 	After      []string           `json:"after"`
 	Of         string             `json:"of"`
 	Demand     map[string]float64 `json:"demand"`
 	Required   []Term             `json:"required"`
-	Preferred  []Term             `json:"preferred"`
+
+	// As logs were before they had speeds: a job runs slowdown times longer off the nodes that it prefers.
+	Slowed    bool    `json:"slowed"`
+	Slowdown  float64 `json:"slowdown"`
+	Preferred []Term  `json:"preferred"`
 
 	TaskRuntimes []jsontext.Value `json:"task_runtimes"`
 	Node         string           `json:"node"`
@@ -148,8 +152,8 @@ func parse(line []byte) (*Event, error) {
 	}
 	e := &Event{
 		Kind: raw.Event, Job: raw.Job, Class: raw.Class, Tasks: raw.Tasks, Nodes: raw.Nodes,
-		Slowed: raw.Slowed, Why: raw.Why, Slowdown: raw.Slowdown, Checkpoint: raw.Checkpoint,
-		After: raw.After, Of: raw.Of, Demand: raw.Demand, Required: raw.Required, Preferred: raw.Preferred,
+		Speed: raw.Speed, Speeds: raw.Speeds, Why: raw.Why, Checkpoint: raw.Checkpoint,
+		After: raw.After, Of: raw.Of, Demand: raw.Demand, Required: raw.Required,
 		Node: raw.Node, Index: raw.Index, Indices: raw.Indices, Part: raw.Part, CPU: raw.CPU, Memory: raw.Memory,
 	}
 	for _, text := range raw.TaskRuntimes {
@@ -158,6 +162,9 @@ func parse(line []byte) (*Event, error) {
 			return nil, fmt.Errorf("%w: task_runtimes: %w", ErrSyntax, err)
 		}
 		e.TaskRuntimes = append(e.TaskRuntimes, d)
+	}
+	if err := e.older(&raw); err != nil {
+		return nil, err
 	}
 	var cycle, span time.Duration
 	for _, f := range []struct {
@@ -198,16 +205,33 @@ func (e *Event) validate() error {
 		return fmt.Errorf("%w: class %q, want slo or be", ErrSyntax, e.Class)
 	case e.Kind == Submit && e.Tasks < 1:
 		return fmt.Errorf("%w: %d tasks, want at least 1", ErrSyntax, e.Tasks)
-	case e.Kind == Submit && e.Slowdown != 0 && e.Slowdown < 1:
-		return fmt.Errorf("%w: slowdown %v, want at least 1", ErrSyntax, e.Slowdown)
+	case e.Speed < 0 || e.Speed > 1:
+		return fmt.Errorf("%w: speed %v, want above 0 and at most 1", ErrSyntax, e.Speed)
 	}
+	for i := range e.Speeds {
+		if s := e.Speeds[i].Speed; !(s > 0 && s <= 1) {
+			return fmt.Errorf("%w: speeds[%d].speed %v, want above 0 and at most 1", ErrSyntax, i, s)
+		}
+	}
+	return nil
+}
+
+// older reads the fields of logs from before there were speeds.
+func (e *Event) older(raw *rawEvent) error {
+	if raw.Slowdown != 0 && !(raw.Slowdown >= 1) {
+		return fmt.Errorf("%w: slowdown %v, want at least 1", ErrSyntax, raw.Slowdown)
+	}
+	if raw.Slowdown > 1 && len(raw.Preferred) > 0 {
+		e.Speeds = []Speed{{On: raw.Preferred, Speed: 1}, {Speed: 1 / raw.Slowdown}}
+	}
+	e.slowed = raw.Slowed
 	return nil
 }
 
 // known tells whether the event is one of a job.
 func known(kind string) bool {
 	switch kind {
-	case Submit, Start, Finish, Preempt, Drop, Task, Evict:
+	case Submit, Start, Finish, Preempt, Drop, Task, Evict, Lost:
 		return true
 	}
 	return false

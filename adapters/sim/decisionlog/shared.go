@@ -11,6 +11,7 @@ import (
 type shared struct {
 	nodes  []Node // the cluster's
 	tasks  map[string]int
+	down   map[string]bool
 	pieces map[string]*piece
 	order  []*piece
 }
@@ -28,7 +29,7 @@ type piece struct {
 }
 
 func newShared(nodes []Node) *shared {
-	return &shared{nodes: nodes, tasks: map[string]int{}, pieces: map[string]*piece{}}
+	return &shared{nodes: nodes, tasks: map[string]int{}, down: map[string]bool{}, pieces: map[string]*piece{}}
 }
 
 // slack is how much earlier than its runtime a task may end, because speeds are rounded.
@@ -52,7 +53,9 @@ func (s *shared) line(c *checker, e *Event) error {
 		j.open = e.Tasks
 		s.add(&piece{id: e.Job, of: j, runtimes: e.TaskRuntimes, parts: new(int)})
 		return nil
-	case Start, Finish, Preempt, Drop, Task, Evict:
+	case Down, Up:
+		return s.turn(c, e)
+	case Start, Finish, Preempt, Drop, Task, Evict, Lost:
 	default:
 		return nil
 	}
@@ -93,6 +96,8 @@ func (s *shared) start(c *checker, p *piece, e *Event) error {
 		switch {
 		case m == nil:
 			return fmt.Errorf("%w: %q is unknown", ErrNode, n.Node)
+		case s.down[n.Node]:
+			return fmt.Errorf("%w: %q is lost", ErrNode, n.Node)
 		case !matches(p.of.required, m.labels):
 			return fmt.Errorf("%w: %q is not among those required", ErrNode, n.Node)
 		case n.Tasks < 1 || n.Tasks > len(p.on)-k:
@@ -153,7 +158,21 @@ func (s *shared) done(c *checker, p *piece, e *Event) error {
 	return nil
 }
 
-// lose checks an eviction or a preemption.
+// turn checks the loss or the return of a node.
+func (s *shared) turn(c *checker, e *Event) error {
+	switch {
+	case c.machines[e.Node] == nil:
+		return fmt.Errorf("%w: %q is unknown", ErrNode, e.Node)
+	case s.down[e.Node] == (e.Kind == Down):
+		return fmt.Errorf("%w: %q is %s twice", ErrState, e.Node, e.Kind)
+	case s.tasks[e.Node] > 0:
+		return fmt.Errorf("%w: %q is %s with %d tasks", ErrState, e.Node, e.Kind, s.tasks[e.Node])
+	}
+	s.down[e.Node] = e.Kind == Down
+	return nil
+}
+
+// lose checks an eviction, a loss with the node, or a preemption.
 func (s *shared) lose(c *checker, p *piece, e *Event) error {
 	j, lost := p.of, e.Indices
 	switch {
@@ -165,21 +184,22 @@ func (s *shared) lose(c *checker, p *piece, e *Event) error {
 		for k := range lost {
 			lost[k] = k
 		}
-	case e.Kind == Evict:
+	case e.Kind != Preempt:
 		lost = []int{e.Index}
 	}
 	var runtimes []time.Duration
 	for i, k := range lost {
-		if k < 0 || k >= len(p.on) || p.on[k] == "" || e.Kind == Evict && e.Part != "" && p.on[k] != e.Node ||
+		if k < 0 || k >= len(p.on) || p.on[k] == "" || e.Kind != Preempt && e.Part != "" && p.on[k] != e.Node ||
 			e.Kind == Preempt && e.Part != "" && (i >= len(e.Nodes) || p.on[k] != e.Nodes[i].Node) {
 			return fmt.Errorf("%w: task %d does not run there", ErrState, k)
 		}
 		runtimes = append(runtimes, p.runtimes[k])
 		j.lostTasks += s.off(c, p, k, e.Time)
 	}
-	if e.Kind == Evict {
+	switch e.Kind {
+	case Evict:
 		j.Evictions += len(lost)
-	} else {
+	case Preempt:
 		j.Preemptions++
 	}
 	if e.Part == "" {

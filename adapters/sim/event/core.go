@@ -1,6 +1,9 @@
 package event
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Core is a clock and the events to come: the loop of a simulation is
 //
@@ -10,7 +13,14 @@ import "time"
 type Core[T any] struct {
 	queue Queue[T]
 	lanes []*Lane[T]
+	heads []head // of the lanes, beside each other
 	now   time.Duration
+}
+
+// head is when the first event of a lane is; of an empty lane, never.
+type head struct {
+	at    int64
+	order uint64
 }
 
 // Now is the time of the event last taken, since the start of the simulation.
@@ -50,28 +60,40 @@ func (c *Core[T]) Retime(h Handle, at time.Duration) (Handle, bool) {
 // constant, such as the messages of a network, or whose times never fall.
 // Pushing to it and taking from it cost the same however many events wait.
 func (c *Core[T]) Lane(class uint8) *Lane[T] {
-	l := &Lane[T]{core: c, class: class}
+	l := &Lane[T]{core: c, class: class, number: len(c.lanes)}
 	c.lanes = append(c.lanes, l)
+	c.heads = append(c.heads, head{})
+	l.expose()
 	return l
 }
 
 // Peek returns the time of the next event without taking it.
 func (c *Core[T]) Peek() (at time.Duration, ok bool) {
-	k, _, ok := c.first()
-	return time.Duration(k.at), ok
+	first, _ := c.first()
+	return time.Duration(first.at), first != never()
 }
 
 // Next takes the next event and moves the clock to it; ok is false when there is none.
 func (c *Core[T]) Next() (e Event[T], ok bool) {
-	k, lane, ok := c.first()
-	if !ok {
-		return e, false
+	ok = c.Take(&e)
+	return e, ok
+}
+
+// Take is Next with room for the event, which spares large payloads being copied.
+func (c *Core[T]) Take(e *Event[T]) bool {
+	first, lane := c.first()
+	if first == never() {
+		return false
 	}
-	c.now = time.Duration(k.at)
-	if lane == nil {
-		return c.queue.Pop()
+	c.now = time.Duration(first.at)
+	if lane < 0 {
+		c.queue.take(e)
+		return true
 	}
-	return Event[T]{At: c.now, Class: lane.class, Payload: lane.take()}, true
+	l := c.lanes[lane]
+	e.At, e.Class = c.now, l.class
+	l.take(&e.Payload)
+	return true
 }
 
 // Advance moves the clock forward to a time that is not after the next event;
@@ -83,43 +105,52 @@ func (c *Core[T]) Advance(to time.Duration) {
 	c.now = max(c.now, to)
 }
 
-// first finds the earliest key and the lane that holds it, nil for the queue.
-func (c *Core[T]) first() (key, *Lane[T], bool) {
-	var (
-		best key
-		from *Lane[T]
-		ok   = c.queue.settle()
-	)
-	if ok {
-		best = c.queue.heap[0]
+// first finds the earliest event and the lane that holds it, -1 for the queue.
+func (c *Core[T]) first() (head, int) {
+	best, from := never(), -1
+	if c.queue.settle() {
+		best = head{c.queue.heap[0].at, c.queue.heap[0].order}
 	}
-	for _, l := range c.lanes {
-		if l.count == 0 {
-			continue
-		}
-		if k := &l.ring[l.head].key; !ok || k.before(&best) {
-			best, from, ok = *k, l, true
+	for i := range c.heads {
+		if h := &c.heads[i]; h.at < best.at || h.at == best.at && h.order < best.order {
+			best, from = *h, i
 		}
 	}
-	return best, from, ok
+	return best, from
 }
 
 // Lane is a first-in first-out stream of events of a [Core]; make one with [Core.Lane].
 type Lane[T any] struct {
 	core        *Core[T]
 	class       uint8
+	number      int // among the core's lanes
 	ring        []laneEvent[T]
 	head, count int
 	last        time.Duration
 }
 
 type laneEvent[T any] struct {
-	key     key
+	head    head
 	payload T
+}
+
+// never is the head of an empty lane.
+func never() head { return head{math.MaxInt64, math.MaxUint64} }
+
+// expose has the core know the lane's first event.
+func (l *Lane[T]) expose() {
+	if l.count == 0 {
+		l.core.heads[l.number] = never()
+		return
+	}
+	l.core.heads[l.number] = l.ring[l.head].head
 }
 
 // Len is the number of events that wait in the lane.
 func (l *Lane[T]) Len() int { return l.count }
+
+// Last is the time of the event that was scheduled last, which later ones are not before.
+func (l *Lane[T]) Last() time.Duration { return l.last }
 
 // After schedules payload a delay from now, but not before the lane's last event.
 // Lane events cannot be cancelled.
@@ -128,7 +159,10 @@ func (l *Lane[T]) After(delay time.Duration, payload T) {
 }
 
 // At schedules payload at a time, but neither before now nor before the lane's last event.
-func (l *Lane[T]) At(at time.Duration, payload T) {
+func (l *Lane[T]) At(at time.Duration, payload T) { *l.Place(at) = payload }
+
+// Place is At for a payload that the caller fills in at once, all of it: it may be what an earlier one was.
+func (l *Lane[T]) Place(at time.Duration) *T {
 	if l.count == len(l.ring) {
 		l.grow()
 	}
@@ -141,13 +175,17 @@ func (l *Lane[T]) At(at time.Duration, payload T) {
 	if tail >= len(l.ring) {
 		tail -= len(l.ring)
 	}
-	l.ring[tail] = laneEvent[T]{key: key{at: int64(at), order: order}, payload: payload}
-	l.count++
+	e := &l.ring[tail]
+	e.head = head{int64(at), order}
+	if l.count++; l.count == 1 {
+		l.expose()
+	}
+	return &e.payload
 }
 
-func (l *Lane[T]) take() T {
+func (l *Lane[T]) take(to *T) {
 	e := &l.ring[l.head]
-	payload := e.payload
+	*to = e.payload
 	var zero T
 	e.payload = zero
 	l.head++
@@ -155,7 +193,7 @@ func (l *Lane[T]) take() T {
 		l.head = 0
 	}
 	l.count--
-	return payload
+	l.expose()
 }
 
 func (l *Lane[T]) grow() {

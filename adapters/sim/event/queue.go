@@ -110,12 +110,17 @@ func (q *Queue[T]) Pop() (e Event[T], ok bool) {
 	if !q.settle() {
 		return e, false
 	}
+	q.take(&e)
+	return e, true
+}
+
+// take takes the next event; settle has found one.
+func (q *Queue[T]) take(e *Event[T]) {
 	top := q.heap[0]
 	place := &q.slots[top.slot]
-	e = Event[T]{At: time.Duration(top.at), Class: place.class, Payload: place.payload}
+	e.At, e.Class, e.Payload = time.Duration(top.at), place.class, place.payload
 	q.release(top.slot)
 	q.dropTop()
-	return e, true
 }
 
 // Cancel takes back an event that has not happened and tells whether there was one.

@@ -195,10 +195,7 @@ func (w *world) run(ctx context.Context, policy sched.Policy, o *Options, run ui
 			f.end[i] = rest.Seconds()
 		case j.off:
 		case j.run != nil:
-			stretch := 1.0
-			if w.snap.Nodes.Slowed(j.Job, j.run.Nodes) {
-				stretch = j.SlowdownOrOne()
-			}
+			stretch := sched.Stretch(w.snap.Nodes.Speed(j.Job, j.run.Nodes))
 			there := simJob(j.Job, j.ID, duration(rest.Seconds()/stretch), nil)
 			there.Tasks = tasksOf(j.run) // some may have been lost
 			jobs = append(jobs, there)
@@ -271,10 +268,7 @@ func (w *world) work(j *job, o *Options, run uint64) (whole, rest time.Duration)
 		return duration(seconds), 0
 	}
 	rest = duration(seconds - w.snap.Now.Sub(j.run.Started).Seconds())
-	if j.run.Slowed {
-		seconds /= j.SlowdownOrOne()
-	}
-	return duration(seconds), rest
+	return duration(seconds / sched.Stretch(j.run.Speed)), rest
 }
 
 // draw draws what work returns.
@@ -294,8 +288,8 @@ func (w *world) draw(j *job, seed, run uint64) (whole, rest time.Duration) {
 	if j.run == nil {
 		return whole, 0
 	}
-	if j.run.Slowed && j.Slowdown > 1 {
-		if slow, err := dist.Scale(d, j.Slowdown); err == nil {
+	if s := sched.Stretch(j.run.Speed); s > 1 {
+		if slow, err := dist.Scale(d, s); err == nil {
 			d = slow
 		}
 	}

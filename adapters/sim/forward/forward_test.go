@@ -50,7 +50,8 @@ func jobs(rng *rand.Rand, nodes int) []sim.Job {
 		}
 		switch rng.IntN(4) {
 		case 0:
-			j.Preferred, j.Slowdown = sched.NodesWith(sim.RackLabel, "r00"), 1.5
+			j.Speeds = sched.SpeedsOf(sched.Speed{On: sched.NodesWith(sim.RackLabel, "r00"), Factor: 1},
+				sched.Speed{Factor: 1 / 1.5})
 		case 1:
 			j.Tasks, j.Required = 1, sched.NodesWith(sim.RackLabel, "r01")
 		}

@@ -3,6 +3,7 @@ package published
 import (
 	"math"
 
+	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 	"github.com/hedgesched/hedge/sched/eagle/longset"
 )
 
@@ -10,6 +11,7 @@ import (
 type node struct {
 	queue     []probe
 	long      int32 // long probes in the queue
+	task      int32 // of its job, the last that started
 	idle      bool
 	executing bool    // a long task, or asking for one
 	since     float64 // when it asked for the long task that it runs; -1 for none
@@ -102,6 +104,8 @@ func (s *simulation) task(at, id int32, j *job) bool {
 		return false
 	}
 	seconds := int64(s.work.Runtimes[j.first+j.next] / 1e9)
+	s.nodes[at].task = j.next
+	s.observe(tasklog.Start, id, j.next, at)
 	j.next++
 	if !j.open() {
 		s.started++

@@ -18,6 +18,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/event"
+	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/eagle/longset"
 )
@@ -66,7 +67,13 @@ type Config struct {
 	Low, High float64
 	// Seed is of the random draws. The published program has 123456798.
 	Seed int64
+	// Observer, if any, is told of everything that becomes of tasks, in whole nanoseconds. A task starts when its node
+	// asks for it, and so has its slot for [Overhead] beside its own time; that is in whole seconds.
+	Observer tasklog.Observer
 }
+
+// Overhead is what it takes a node to ask for a task.
+const Overhead = time.Millisecond
 
 // Result is what a run found.
 type Result struct {
@@ -148,6 +155,7 @@ type simulation struct {
 	scratch scratch
 	samples int
 	busy    float64
+	note    tasklog.Record // for the observer, used again
 	result  Result
 }
 
@@ -294,9 +302,36 @@ func (s *simulation) read() {
 	s.jobs = append(s.jobs, j)
 }
 
+// submitted tells the observer of a job.
+func (s *simulation) submitted(id int32) {
+	if s.Observer == nil {
+		return
+	}
+	j, durations := &s.jobs[id], s.note.Durations[:0]
+	for _, d := range s.work.Runtimes[j.first : j.first+j.tasks] {
+		durations = append(durations, d.Truncate(time.Second))
+	}
+	s.note = tasklog.Record{Kind: tasklog.Submit, At: s.when(), Job: id, Long: j.long, Durations: durations}
+	s.Observer.Observe(&s.note)
+}
+
+// observe tells the observer what became of a task.
+func (s *simulation) observe(kind tasklog.Kind, job, task, node int32) {
+	if s.Observer == nil {
+		return
+	}
+	s.note = tasklog.Record{Kind: kind, At: s.when(), Job: job, Task: task, Worker: node,
+		Durations: s.note.Durations[:0]}
+	s.Observer.Observe(&s.note)
+}
+
+// when is the time now in whole nanoseconds.
+func (s *simulation) when() time.Duration { return time.Duration(math.Round(s.now * 1e9)) }
+
 // arrive places the job that was read last, and reads the next.
 func (s *simulation) arrive() {
 	id := int32(len(s.jobs) - 1)
+	s.submitted(id)
 	s.place(id)
 	if len(s.jobs) == len(s.work.Jobs) {
 		return
@@ -330,6 +365,7 @@ func (s *simulation) ended(h happening) {
 		s.status.ended(h.node, j.estimate)
 	}
 	s.nodes[h.node].since = -1
+	s.observe(tasklog.Finish, h.job, s.nodes[h.node].task, h.node)
 	s.freed(h.node)
 }
 

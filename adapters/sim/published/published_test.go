@@ -1,6 +1,7 @@
 package published_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -14,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/adapters/sim/agents"
+	"github.com/hedgesched/hedge/adapters/sim/decisionlog"
 	"github.com/hedgesched/hedge/adapters/sim/published"
+	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/sched/eagle"
 )
@@ -221,4 +224,33 @@ func ExampleRun() {
 	}
 	fmt.Printf("%.4f s\n", r.Jobs[0].End)
 	// Output: 12.0015 s
+}
+
+// The log of a run passes the check, with times in whole nanoseconds; and it changes nothing.
+func TestLogsPassTheCheck(t *testing.T) {
+	w := workload(t, "testdata/yahoo.tr")
+	for name, want := range slice() {
+		var b bytes.Buffer
+		log := tasklog.NewWriter(&b, &tasklog.Header{Workers: 100, Slots: 1, Overhead: published.Overhead,
+			Tolerance: time.Microsecond})
+		c := config(t, name, 100)
+		c.Observer = log
+		r, err := published.Run(w, c)
+		require.NoError(t, err)
+		assert.Equal(t, want, digest(r))
+		require.NoError(t, log.Close(new(tasklog.Figures)))
+		_, err = tasklog.Check(bytes.NewReader(b.Bytes()), nil)
+		require.ErrorIs(t, err, decisionlog.ErrMismatch, "there are no figures")
+		const figures = 2 + 3*(1+4*8) + 8 // bytes
+		report, err := tasklog.Check(bytes.NewReader(b.Bytes()[:b.Len()-figures]), &decisionlog.Options{Partial: true})
+		require.NoError(t, err, name)
+		assert.Equal(t, len(w.Runtimes), report.Starts)
+		assert.Equal(t, len(w.Jobs), report.Figures.All.Jobs)
+		assert.InDelta(t, r.Makespan, report.Figures.Makespan, 1e-6)
+		sum := 0.0
+		for _, j := range r.Jobs {
+			sum += j.End - j.Submit
+		}
+		assert.InDelta(t, sum/float64(len(r.Jobs)), report.Figures.All.Mean, 1e-6)
+	}
 }

@@ -22,6 +22,7 @@ const (
 	colAfter        = "after" // JSONL alone
 	colOf           = "of"
 	colSteps        = "steps"
+	colSpeeds       = "speeds"
 	demandPrefix    = "demand."
 	attrPrefix      = "attr."
 )

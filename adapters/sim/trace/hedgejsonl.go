@@ -38,6 +38,7 @@ type jsonJob struct {
 	After        []jsontext.Value          `json:"after"`
 	Of           jsontext.Value            `json:"of"`
 	TaskRuntimes []jsontext.Value          `json:"task_runtimes_s"`
+	Speeds       map[string]jsontext.Value `json:"speeds"`
 	Demand       map[string]jsontext.Value `json:"demand"`
 	Attributes   map[string]jsontext.Value `json:"attributes"`
 }
@@ -107,7 +108,7 @@ func jsonReason(path string) string {
 	member, _, _ := strings.Cut(path, ".")
 	switch member {
 	case colID, colSubmit, colRuntime, colTasks, colWait, colRequested, colDeadline, colOutcome, colTaskRuntimes,
-		"demand", "attributes", colAfter, colOf, colSteps:
+		"demand", "attributes", colAfter, colOf, colSteps, colSpeeds:
 		return "wrong " + member
 	}
 	return "wrong JSON"
@@ -176,6 +177,37 @@ func (p *hedgeJSONL) steps(job *Job, j *jsonJob) error {
 	}
 	return nil
 }
+
+// speeds fills in how fast the job runs on which nodes.
+func (p *hedgeJSONL) speeds(job *Job, j *jsonJob) error {
+	if len(j.Speeds) > maxSpeeds {
+		return p.bad(colSpeeds, strconv.Itoa(len(j.Speeds))+" speeds", "at most 16")
+	}
+	for _, on := range slices.Sorted(maps.Keys(j.Speeds)) {
+		v, err := strconv.ParseFloat(string(j.Speeds[on]), 64)
+		if err != nil || !isSpeed(on, v) {
+			return p.bad(colSpeeds+"."+on, found(j.Speeds[on]), wantSpeed).because("wrong " + colSpeeds)
+		}
+		if job.Speeds == nil {
+			job.Speeds = make(map[string]float64, len(j.Speeds))
+		}
+		job.Speeds[on] = v
+	}
+	return nil
+}
+
+// isSpeed tells whether a speed and the nodes that it is on make sense.
+func isSpeed(on string, v float64) bool {
+	label, value, ok := strings.Cut(on, "=")
+	return (ok && label != "" && value != "" || on == otherNodes) && v >= leastSpeed && v <= 1
+}
+
+const (
+	// otherNodes is every node in a job's speeds.
+	otherNodes = "other"
+	// wantSpeed is what speeds are.
+	wantSpeed = "by label=value or other, a number from 1e-6 to 1"
+)
 
 // wantSteps is what steps of utility are.
 const wantSteps = "pairs of seconds, rising, and values above 0 to 1e12, not rising; the last time is the deadline"
@@ -263,6 +295,9 @@ func (p *hedgeJSONL) tasks(job *Job, j *jsonJob) error {
 				return p.bad(colTaskRuntimes, found(raw), wantTime)
 			}
 		}
+	}
+	if err := p.speeds(job, j); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Demand)) {
 		if absent(j.Demand[name]) {

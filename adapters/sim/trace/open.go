@@ -32,12 +32,13 @@ const (
 	// Those of jobs on GPUs.
 	Chronus = "chronus"
 	Helios  = "helios"
+	Hydra   = "hydra"
 )
 
 // Formats returns the names of the formats that can be read.
 func Formats() []string {
 	return []string{SWF, Eagle, GoogleJobs, Simple, JobList, HedgeCSV, HedgeJSONL, Alibaba2017, Alibaba2018,
-		SparkTPCH, WfFormat, Chronus, Helios}
+		SparkTPCH, WfFormat, Chronus, Helios, Hydra}
 }
 
 // Options say what Open cannot or should not find out itself.
@@ -280,6 +281,8 @@ func newParser(format string, l lines, meta *lines) (parser, error) {
 		return newChronus(l)
 	case Helios:
 		return newHelios(l)
+	case Hydra:
+		return newHydra(l)
 	case HedgeCSV:
 		return newHedgeCSV(l)
 	}

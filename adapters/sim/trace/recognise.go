@@ -109,6 +109,8 @@ func byNames(line []byte) string {
 		return Chronus
 	case has("job_id", "arrival_s", "runtime_s", "gpus"):
 		return Helios
+	case has("job_name", "norm_job_submit_time", "ddl"):
+		return Hydra
 	case has("arrival_time", "length", "cpus"):
 		return Simple
 	case has("interval", "run_time", "new_status"):

@@ -41,7 +41,11 @@
 //     expect_value_list, best_effort). A job has a task for each GPU. The lists say what a completion is worth by when;
 //     best-effort jobs have none. Jobs without GPUs are skipped. Attributes: user, name (the model), gpus, tasks.
 //   - helios, job_id,arrival_s,runtime_s,gpus. A job has a task for each GPU. Attributes: gpus, tasks.
-//   - hedge-csv and hedge-jsonl, hedge's own. JSONL carries everything that is in a Job, CSV all but stages and steps.
+//   - hydra, Hydra's cases (job_name, norm_job_submit_time, ddl, and a column of runtimes for each type of GPU). The
+//     runtime is that on the fastest type; the speeds are those on all types, as in "gpu=V100". A ddl of inf is none.
+//     Attribute: name.
+//   - hedge-csv and hedge-jsonl, hedge's own. JSONL carries everything that is in a Job, CSV all but stages, steps and
+//     speeds.
 //
 // Of a job with stages that are named twice, wait for one that is not there or for each other in a circle, all stages
 // are left out, as one bad record. A stage that takes no time is taken out: what waits for it waits for what it waits
@@ -53,7 +57,7 @@
 // object a line with the members id, submit_s, runtime_s, tasks, wait_s, requested_s, deadline_s, outcome,
 // task_runtimes_s (array), demand (object of numbers), attributes (object of strings), after (array of ids of jobs
 // that stand before this one), of, and steps (array of pairs: seconds since the submission, and what a completion by
-// then is worth; see [Step]). An id or attribute may be a number, which stands for its text; null is as if the member
+// then is worth; see [Step]), and speeds (object of numbers; see [Job]). An id or attribute may be a number, which stands for its text; null is as if the member
 // were not there.
 //
 // Deadline_s is relative: seconds since the job's own submission, not since the log's origin, and at least the
@@ -105,6 +109,9 @@ type Job struct {
 	Deadline time.Duration
 	// Steps are what a completion is worth by when, where the log says; see [Step]. The last one's By is the Deadline.
 	Steps []Step
+	// Speeds are how fast the job runs on which nodes, where the log says: by "LABEL=VALUE" or "other", which is every
+	// node, a factor from 1e-6 to 1. On a node with several of the labels the highest counts. Runtime is that at 1.
+	Speeds map[string]float64
 	// Demand is what one task holds, where the log says (cpu, memory, gpu).
 	Demand map[string]float64
 	// Attributes are the log's features: user, name, queue, group, ...

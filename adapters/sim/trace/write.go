@@ -162,6 +162,9 @@ func (c *CSVWriter) fits(job *Job) error {
 	if len(job.After) > 0 || job.Of != "" {
 		return refuse(job, "after, of", "some", "none: stages are for JSONL")
 	}
+	if len(job.Speeds) > 0 {
+		return refuse(job, "speeds", "some", "none: they are for JSONL")
+	}
 	if len(job.Steps) > 0 {
 		return refuse(job, "steps", "some", "none: they are for JSONL")
 	}
@@ -240,6 +243,13 @@ func (c *JSONLWriter) Write(job *Job) error {
 	}
 	if len(job.Steps) > 0 {
 		b = append(b, ']')
+	}
+	for i, on := range slices.Sorted(maps.Keys(job.Speeds)) {
+		b = appendJSON(append(b, next(i, `,"speeds":{`)...), on)
+		b = strconv.AppendFloat(append(b, ':'), job.Speeds[on], 'g', -1, 64)
+	}
+	if len(job.Speeds) > 0 {
+		b = append(b, '}')
 	}
 	if job.Outcome != Unknown {
 		b = appendJSON(append(b, `,"outcome":`...), string(job.Outcome))
@@ -378,6 +388,11 @@ func texts(job *Job) error {
 	}
 	if !utf8.ValidString(job.Of) {
 		return refuse(job, "of", quote(job.Of), "a text in UTF-8")
+	}
+	for i, on := range slices.Sorted(maps.Keys(job.Speeds)) {
+		if v := job.Speeds[on]; i >= maxSpeeds || !utf8.ValidString(on) || !isSpeed(on, v) {
+			return refuse(job, "speeds "+quote(on), strconv.FormatFloat(v, 'g', -1, 64), wantSpeed)
+		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(job.Demand)) {
 		if v := job.Demand[k]; !(v >= 0 && v <= maxDemand) {

@@ -3,8 +3,10 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim"
@@ -105,6 +107,7 @@ func (b *builder) simJob(d *draft) (sim.Job, error) {
 		},
 		Arrive: d.arrive, Work: sim.Runtime(d.runtime),
 	}
+	j.Speeds = speedsOf(d.job)
 	if !d.slo {
 		u, err := utility.LinearDecay(b.spec.BEValue, beHorizon(b.span))
 		if err != nil {
@@ -130,6 +133,19 @@ func (b *builder) simJob(d *draft) (sim.Job, error) {
 	}
 	j.Utility = u
 	return j, nil
+}
+
+// speedsOf are a job's speeds as its log has them, in order of the texts.
+func speedsOf(j *trace.Job) sched.Speeds {
+	var of []sched.Speed
+	for _, text := range slices.Sorted(maps.Keys(j.Speeds)) {
+		on := sched.AnyNode()
+		if label, value, ok := strings.Cut(text, "="); ok {
+			on = sched.NodesWith(label, value)
+		}
+		of = append(of, sched.Speed{On: on, Factor: j.Speeds[text]})
+	}
+	return sched.SpeedsOf(of...)
 }
 
 // stepped is the utility of a job whose log says what a completion is worth by when. The most that any job of the log
@@ -170,6 +186,6 @@ func (b *builder) prefer(j *sim.Job) {
 		racks[i] = rackName(r)
 	}
 	slices.Sort(racks)
-	j.Preferred = sched.NodesWith(sim.RackLabel, racks...)
-	j.Slowdown = b.spec.PreferSlowdown
+	j.Speeds = sched.SpeedsOf(sched.Speed{On: sched.NodesWith(sim.RackLabel, racks...), Factor: 1},
+		sched.Speed{Factor: 1 / b.spec.PreferSlowdown})
 }

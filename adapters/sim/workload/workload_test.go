@@ -109,15 +109,15 @@ func TestDeadlinesUtilitiesPreferences(t *testing.T) {
 			require.Zero(t, j.Priority)
 			require.InDelta(t, 5, j.Utility.At(0), 1e-9)
 			require.Positive(t, j.Utility.At(3*w.Span.Seconds()))
-			require.Zero(t, j.Slowdown)
+			require.True(t, j.Speeds.Even())
 			continue
 		}
 		require.Equal(t, 1, j.Priority)
 		require.InDelta(t, 100, j.Utility.At(j.Deadline.Seconds()), 1e-9)
 		require.Zero(t, j.Utility.At(j.Deadline.Seconds()+1))
 		slacks[int(math.Round(100*(j.Deadline.Seconds()/j.Work.Runtime().Seconds()-1)))]++
-		require.Equal(t, 1.5, j.Slowdown)
-		require.Len(t, nodes.NodesOf(j.Preferred), 48)
+		require.Equal(t, 1.5, sched.Stretch(j.Speeds.Least()))
+		require.Len(t, nodes.NodesOf(j.Levels()[0].On), 48)
 	}
 	require.Len(t, slacks, 4)
 	for _, slack := range []int{20, 40, 60, 80} {
@@ -258,7 +258,7 @@ func TestReplayIsTheLog(t *testing.T) {
 		require.Equal(t, j.Runtime, got.Work.Runtime())
 		require.Equal(t, j.Tasks, got.Tasks)
 		require.Equal(t, j.Deadline, got.Deadline)
-		require.Zero(t, got.Slowdown)
+		require.True(t, got.Speeds.Even())
 	}
 }
 

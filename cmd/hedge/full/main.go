@@ -4,14 +4,14 @@ package main
 import (
 	"os"
 
-	"github.com/hedgesched/hedge/cmd/hedge/internal/program"
+	"github.com/hedgesched/hedge/cmd/hedge/program"
 	"github.com/hedgesched/hedge/solver/engines"
 	"github.com/hedgesched/hedge/solver/milp/cbc"
 	"github.com/hedgesched/hedge/solver/milp/clp"
 	"github.com/hedgesched/hedge/solver/milp/lpsolve"
 )
 
-func main() { os.Exit(program.Main(known())) }
+func main() { os.Exit(program.Program{Engines: known()}.Main()) }
 
 // known are all engines there are.
 func known() *engines.Set {

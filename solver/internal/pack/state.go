@@ -61,6 +61,17 @@ func (s *State) Copy(t *State) {
 	s.fit = Resize(s.fit, t.In.MaxParts)
 }
 
+// Empty takes all jobs out and lets all running jobs go on. Order stays.
+func (s *State) Empty() {
+	for j, o := range s.Choice {
+		if o >= 0 {
+			s.Choice[j] = -1
+		}
+	}
+	clear(s.Preempted)
+	s.Rebuild()
+}
+
 // Rebuild recomputes Res and Value from the choices, to get rid of rounding errors.
 func (s *State) Rebuild() {
 	in := s.In

@@ -208,6 +208,19 @@ func (m *Machines) Stop(at time.Duration, id int32) Used {
 	return used
 }
 
+// Clear removes all tasks from a machine, and returns their ends in order of owner and index.
+func (m *Machines) Clear(at time.Duration, on int32) (ends []End) {
+	x := &m.machines[on]
+	for k := len(x.slots) - 1; k >= 0; k-- {
+		ends = append(ends, m.end(x, k, at))
+		m.release(x, k)
+		m.totals.Events++
+	}
+	m.mark(on)
+	slices.SortFunc(ends, byTask)
+	return ends
+}
+
 // find is the index of a task on its machine.
 func (x *machine) find(id int32) int {
 	return slices.IndexFunc(x.slots, func(s slot) bool { return s.task == id })

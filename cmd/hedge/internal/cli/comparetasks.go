@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/sched/systems"
 )
@@ -68,6 +69,9 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 	if err := t.check(cmd.Flags(), &f.spec); err != nil {
 		return err
 	}
+	if err := t.outputs(f); err != nil {
+		return err
+	}
 	found := make([]systems.System, len(policies))
 	for i, name := range policies {
 		if found[i], err = f.systems.Find(name); err != nil {
@@ -98,10 +102,8 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 	}
 	bar.done()
 	d.Summary = summariseTasks(policies, d.Runs)
-	if f.json {
-		return writeJSON(s.Out, d)
-	}
-	return failed(tasksComparisonTable(s.Out, d))
+	return f.emit(s, d, func(path string) error { return report.WriteTasks(path, t.page(&d.Workload, d.Runs)) },
+		func(w io.Writer) error { return tasksComparisonTable(w, d) })
 }
 
 func summariseTasks(policies []string, runs []tasksRun) []tasksSummary {
@@ -193,5 +195,5 @@ func ratios(r, first *tasksRun, of func(r *tasksRun, job int) bool) (mean, media
 		return 0, 0
 	}
 	slices.Sort(each)
-	return mine / other, between(each, 0.5)
+	return mine / other, stats.Between(each, 0.5)
 }

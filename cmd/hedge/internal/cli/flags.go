@@ -21,6 +21,7 @@ import (
 type workloadFlags struct {
 	spec                   experiment.Spec
 	slack, seeds, policies string
+	labels                 string
 	sizes                  sizes
 	flags                  *pflag.FlagSet
 	systems                *systems.Set
@@ -40,6 +41,7 @@ func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	s.Nodes, f.sizes.first = 256, &s.Nodes
 	fs.Var(&f.sizes, "nodes", "nodes of the cluster")
 	fs.IntVar(&s.Racks, "racks", defaultRacks, "racks the nodes are spread over, at most one a node")
+	fs.StringVar(&f.labels, "node-labels", "", "labels of nodes, in turn, like gpu=a100:10,gpu=v100:20 (default: none)")
 	fs.IntVar(&s.TasksPerNode, "tasks-per-node", 1, "tasks one node can hold")
 	fs.Float64Var(&s.Load, "load", 1.4, "offered machine time over capacity")
 	fs.Float64Var(&s.Hours, "hours", 2, "hours of submissions (replay: of the log, default all)")
@@ -96,6 +98,11 @@ func (f *workloadFlags) finish() error {
 	if err := checkFormat(s.Trace, s.Format); err != nil {
 		return err
 	}
+	labels, err := nodeLabels(f.labels, s.Nodes)
+	if err != nil {
+		return fmt.Errorf("--node-labels: %w", err)
+	}
+	s.Labels = labels
 	return errors.Join(outputDirectory("--log", s.LogDir), outputDirectory("--capture", s.CaptureDir))
 }
 
@@ -128,6 +135,27 @@ func (f *workloadFlags) parsePolicies() error {
 	}
 	f.spec.Policies = []string{system.Name}
 	return nil
+}
+
+// nodeLabels reads labels of so many nodes each.
+func nodeLabels(text string, nodes int) ([]experiment.NodeLabel, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var out []experiment.NodeLabel
+	for part := range strings.SplitSeq(text, ",") {
+		label, count, ok := strings.Cut(part, ":")
+		key, value, labelled := strings.Cut(label, "=")
+		n, err := strconv.Atoi(count)
+		if !ok || !labelled || key == "" || value == "" || err != nil || n < 1 {
+			return nil, fmt.Errorf("found %q, expected LABEL=VALUE:NODES", part)
+		}
+		if nodes -= n; nodes < 0 {
+			return nil, fmt.Errorf("found %q, expected no more nodes than --nodes", text)
+		}
+		out = append(out, experiment.NodeLabel{Key: key, Value: value, Nodes: n})
+	}
+	return out, nil
 }
 
 // checkFormat refuses a format that is unknown, or of no log.

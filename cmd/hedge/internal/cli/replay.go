@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hedgesched/hedge/adapters/sim/decisionlog"
+	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 )
@@ -35,7 +36,8 @@ func newReplay(s *Host) *cobra.Command {
 		Short: "Check a decision log and derive its figures again",
 		Long: `replay reads a decision log (--log of compare and simulate), checks that it could have happened (no node
 over-committed, gangs whole, runs as long as the runtime, every job accounted for) and derives every
-figure from its events alone. A log that fails is named by line, with exit status 1.`,
+figure from its events alone. A log that fails is named by line, with exit status 1. The logs of
+--workload tasks are binary (POLICY-SEED.tasks): every task runs once to its end, in a slot of its own.`,
 		Example: `  hedge simulate --log logs/ && hedge replay logs/3sigma-1.jsonl.gz
   hedge replay logs/prio-1.jsonl.gz --json
   zcat logs/fifo-1.jsonl.gz | hedge replay -`,
@@ -46,7 +48,16 @@ figure from its events alone. A log that fails is named by line, with exit statu
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			report, err := checkLog(args[0], s.In, &o)
+			in, path, err := openInput(args[0], s.In)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			log := bufio.NewReader(in)
+			if start, _ := log.Peek(len(tasklog.Magic)); string(start) == tasklog.Magic {
+				return replayTasks(s, log, path, &o, asJSON)
+			}
+			report, err := checkLog(log, path, &o)
 			if err != nil {
 				return err
 			}
@@ -65,15 +76,9 @@ figure from its events alone. A log that fails is named by line, with exit statu
 	return cmd
 }
 
-// checkLog checks the log at path. A log that fails the check is a failure of the work; one that cannot be read
+// checkLog checks the log that is at path. A log that fails the check is a failure of the work; one that cannot be read
 // is bad input.
-func checkLog(path string, stdin io.Reader, o *decisionlog.Options) (*decisionlog.Report, error) {
-	in, path, err := openInput(path, stdin)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	lines := bufio.NewReader(in)
+func checkLog(lines *bufio.Reader, path string, o *decisionlog.Options) (*decisionlog.Report, error) {
 	if _, err := lines.Peek(1); errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: found no events, expected a decision log", path)
 	}

@@ -31,7 +31,8 @@ func newResults(s *Host) *cobra.Command {
 		Use:   "results",
 		Short: "Run the paper's experiments on several logs and write docs/results.md",
 		Long: `results runs, on every log, prediction and all policies, and on those of --sweeps the ablation over slack, the
-load sweep, the sweep over samples of history and the perturbation grid, and how often the probabilities that 3sigma tells come true; it writes tables with 95 % intervals,
+load sweep, the sweep over samples of history and the perturbation grid, how often the probabilities that 3sigma tells come true, and how estimates of starts
+come out (on logs that ask for it with only=starts, or on all with --only starts); it writes tables with 95 % intervals,
 beside each the paper's claims and whether they hold. Finished parts are kept in --cache, so that an interrupted
 run goes on where it was and --only does one section at a time; parts of another commit are refused unless --mix. Explanations come from the notes file,
 whose "## section" headings name where they go.`,

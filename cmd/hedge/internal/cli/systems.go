@@ -28,14 +28,21 @@ func suits(s *systems.System, workload string) bool {
 	return (s.Agents != nil) == (workload == workloadTasks)
 }
 
-// choose reads a list of systems that suit the workload; "all" is every one.
+// choose reads a list of systems that suit the workload; "all" is every one but those that stand apart.
 func choose(set *systems.Set, list, workload string) ([]string, error) {
 	for _, name := range strings.Split(list, ",") {
 		if s, err := set.Find(strings.TrimSpace(name)); err == nil && !suits(&s, workload) {
 			return nil, unsuited(&s, workload)
 		}
 	}
-	return experiment.ParseNames(list, suiting(set, workload))
+	names := suiting(set, workload)
+	if strings.TrimSpace(list) == "all" {
+		names = slices.DeleteFunc(names, func(name string) bool {
+			s, err := set.Find(name)
+			return err == nil && s.Apart
+		})
+	}
+	return experiment.ParseNames(list, names)
 }
 
 // chooseOne is the system of that name, if it suits the workload.

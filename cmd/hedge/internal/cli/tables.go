@@ -77,7 +77,26 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 		p.line("%s", ignored)
 	}
 	p.line("")
-	columns := experiment.Columns()
+	p.columns(d, experiment.Columns(), experiment.ColumnNotes())
+	p.line("")
+	p.columns(d, experiment.WorthColumns(), experiment.WorthNotes())
+	p.line("cycles            every %s, planning %s ahead in slots of %s", figures.Span(d.Planning.CycleS),
+		figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS))
+	if d.CI95Null == "" {
+		p.line("±                 half of the 95 %% confidence interval over %d seeds (Student's t)", len(work.Seeds))
+	} else {
+		p.line("one seed          hedge compare --seeds 1,2,3,4,5 gives confidence intervals, with --policies all every " +
+			"policy; --report DIR draws charts")
+	}
+	if text := experiment.Verdict(d.Summary); text != "" {
+		p.line("")
+		p.line("%s", text)
+	}
+	return p.to(w)
+}
+
+// columns is a table with a row for each policy, and the notes on its columns.
+func (p *page) columns(d *experiment.Document, columns []experiment.Column, notes [][2]string) {
 	head := table.Row{"policy"}
 	for _, c := range columns {
 		head = append(head, c.Head)
@@ -92,22 +111,9 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 	}
 	p.table(head, rows...)
 	p.line("")
-	for _, note := range experiment.ColumnNotes() {
+	for _, note := range notes {
 		p.line("%-18s%s", note[0], note[1])
 	}
-	p.line("cycles            every %s, planning %s ahead in slots of %s", figures.Span(d.Planning.CycleS),
-		figures.Span(d.Planning.WindowS), figures.Span(d.Planning.SlotS))
-	if d.CI95Null == "" {
-		p.line("±                 half of the 95 %% confidence interval over %d seeds (Student's t)", len(work.Seeds))
-	} else {
-		p.line("one seed          hedge compare --seeds 1,2,3,4,5 gives confidence intervals, with --policies all every " +
-			"policy; --report DIR draws charts")
-	}
-	if text := experiment.Verdict(d.Summary); text != "" {
-		p.line("")
-		p.line("%s", text)
-	}
-	return p.to(w)
 }
 
 func predictTables(w io.Writer, d *profile.Document) error {

@@ -19,10 +19,12 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/published"
+	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/systems"
@@ -45,6 +47,10 @@ type taskFlags struct {
 	paper                    paperFlags
 	gs                       gsFlags
 	pick                     pickFlags
+	// logDir and reported are --log and --report.
+	logDir   string
+	reported bool
+	observer tasklog.Observer // of the run that goes on, if it is followed
 	// ownShare tells that --short-share was given.
 	ownShare bool
 }
@@ -95,7 +101,7 @@ func checkOthers(fs *pflag.FlagSet, workload string) error {
 			err = fmt.Errorf("--%s: found with --workload %s, expected another workload", f.Name, workload)
 		case own && !tasks:
 			err = fmt.Errorf("--%s: found with --workload %s, expected --workload %s", f.Name, workload, workloadTasks)
-		case tasks && !own && !common:
+		case tasks && !own && !common && !slices.Contains(tasksAlso(), f.Name):
 			err = fmt.Errorf("--%s: found with --workload %s, expected another workload", f.Name, workloadTasks)
 		}
 	})
@@ -130,15 +136,18 @@ type tasksRun struct {
 	All    jct    `json:"all"`
 	*GSFigures
 	completions []float64 // of all jobs, in seconds
+	longest     []float64 // of all jobs, the seconds of their longest tasks
 	sizes       []float64 // of all jobs, in seconds
-	tasks       []int32   // of all jobs
-	BusyMean    float64   `json:"busy_mean"`
-	MakespanS   float64   `json:"makespan_s"`
-	Messages    int64     `json:"messages"`
-	Events      int64     `json:"events"`
-	EventsPerS  float64   `json:"events_per_s"`
-	WallSWall   float64   `json:"wall_s_wall"`
-	PeakMB      float64   `json:"peak_mb"`
+	long        []bool    // of all jobs
+	queues      *report.Queues
+	tasks       []int32 // of all jobs
+	BusyMean    float64 `json:"busy_mean"`
+	MakespanS   float64 `json:"makespan_s"`
+	Messages    int64   `json:"messages"`
+	Events      int64   `json:"events"`
+	EventsPerS  float64 `json:"events_per_s"`
+	WallSWall   float64 `json:"wall_s_wall"`
+	PeakMB      float64 `json:"peak_mb"`
 }
 
 // jct is the completion times of a class of jobs.
@@ -167,19 +176,9 @@ func jctOfSeconds(seconds []float64) jct {
 	if len(seconds) > 0 {
 		slices.Sort(seconds)
 		c.JCT.Mean = stats.Mean(seconds)
-		c.JCT.P50, c.JCT.P90, c.JCT.P99 = between(seconds, 0.5), between(seconds, 0.9), between(seconds, 0.99)
+		c.JCT.P50, c.JCT.P90, c.JCT.P99 = stats.Between(seconds, 0.5), stats.Between(seconds, 0.9), stats.Between(seconds, 0.99)
 	}
 	return c
-}
-
-// between is a quantile by linear interpolation between the closest ranks, as the papers of these systems have it.
-func between(sorted []float64, p float64) float64 {
-	at := float64(p * float64(len(sorted)-1))
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[len(sorted)-1]
-	}
-	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
 }
 
 // runTasks simulates a task-level workload.
@@ -198,10 +197,8 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 	if err := t.writeJobs(s, result.Jobs); err != nil {
 		return failed(err)
 	}
-	if f.json {
-		return writeJSON(s.Out, d)
-	}
-	return failed(tasksTable(s.Out, d))
+	return f.emit(s, d, func(path string) error { return report.WriteTasks(path, t.page(&d.Workload, []tasksRun{d.Run})) },
+		func(w io.Writer) error { return tasksTable(w, d) })
 }
 
 // run simulates what is configured, which goes by that name.
@@ -210,16 +207,22 @@ func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published
 	if err != nil {
 		return nil, nil, err
 	}
+	follow, err := t.follow(policy)
+	if err != nil {
+		return nil, nil, err
+	}
 	began := time.Now()
 	var result *published.Result
 	var found *GSFigures
-	if t.rules == "published" {
-		result, err = published.Run(&work.Workload, t.config)
+	if t.observer = follow.observer(); t.rules == "published" {
+		c := t.config
+		c.Observer = t.observer
+		result, err = published.Run(&work.Workload, c)
 	} else {
 		result, found, err = t.runPaper(work)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, follow.close(nil))
 	}
 	d := t.document(policy, log.log, &work.Workload, result, time.Since(began).Seconds())
 	if d.Run.GSFigures = found; found != nil {
@@ -231,7 +234,11 @@ func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published
 		d.Run.tasks = append(d.Run.tasks, work.Workload.Jobs[i].Tasks)
 		d.Run.sizes = append(d.Run.sizes, size(work.jobs[i]))
 	}
-	return d, result, nil
+	if t.reported {
+		d.Run.queues = follow.queues
+		t.classes(&d.Run, &work.Workload, result)
+	}
+	return d, result, follow.close(&d.Run)
 }
 
 // finish checks the flags and makes the configuration.
@@ -249,7 +256,7 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 	if err := t.check(cmd.Flags(), &f.spec); err != nil {
 		return err
 	}
-	if err := t.use(&system); err != nil {
+	if err := errors.Join(t.use(&system), t.outputs(f)); err != nil {
 		return err
 	}
 	if t.jobsOut == "-" && f.json {
@@ -402,14 +409,20 @@ func tasksTable(w io.Writer, d *tasksDocument) error {
 		d.Workload.Tasks,
 		d.Workload.OfferedLoad, d.Workload.Nodes, d.Run.Policy, d.Run.Seed)
 	p.records(&d.Workload.Records)
+	p.table(jctHead(), jctRows(&d.Run.Short, &d.Run.Long, &d.Run.All)...)
+	return p.to(w)
+}
+
+func jctHead() table.Row { return table.Row{"completion, s", "jobs", "mean", "p50", "p90", "p99"} }
+
+func jctRows(short, long, all *jct) []table.Row {
 	var rows []table.Row
 	for _, c := range []struct {
 		name string
-		of   jct
-	}{{"short", d.Run.Short}, {"long", d.Run.Long}, {"all", d.Run.All}} {
+		of   *jct
+	}{{"short", short}, {"long", long}, {"all", all}} {
 		rows = append(rows, table.Row{c.name, c.of.Jobs, figures.Number(c.of.JCT.Mean), figures.Number(c.of.JCT.P50),
 			figures.Number(c.of.JCT.P90), figures.Number(c.of.JCT.P99)})
 	}
-	p.table(table.Row{"completion, s", "jobs", "mean", "p50", "p90", "p99"}, rows...)
-	return p.to(w)
+	return rows
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched/agent"
@@ -281,11 +282,11 @@ func (g *gsFlags) figures(work *agents.Workload, found *agents.Result, r *record
 	f.Wide = jctOfSeconds(completions)
 	slices.Sort(waits)
 	if len(waits) > 0 {
-		f.NormalisedWait.P50, f.NormalisedWait.P90 = between(waits, 0.5), between(waits, 0.9)
+		f.NormalisedWait.P50, f.NormalisedWait.P90 = stats.Between(waits, 0.5), stats.Between(waits, 0.9)
 	}
 	if len(errs) > 0 {
 		slices.Sort(errs)
-		median, p90, share := between(errs, 0.5), between(errs, 0.9), float64(right)/float64(len(errs))
+		median, p90, share := stats.Between(errs, 0.5), stats.Between(errs, 0.9), float64(right)/float64(len(errs))
 		pilots := float64(sampled) / float64(len(errs))
 		f.MedianError, f.P90Error, f.RightQueue, f.Sampled = &median, &p90, &share, &pilots
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/adapters/sim/published"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/solver/engines"
@@ -216,8 +217,8 @@ func TestSystemsOfTheHost(t *testing.T) {
 }
 
 func TestQuantilesLieBetweenRanks(t *testing.T) {
-	assert.InDelta(t, 1.5, between([]float64{1, 2}, 0.5), 1e-12)
-	assert.InDelta(t, 3, between([]float64{3}, 0.99), 1e-12)
+	assert.InDelta(t, 1.5, stats.Between([]float64{1, 2}, 0.5), 1e-12)
+	assert.InDelta(t, 3, stats.Between([]float64{3}, 0.99), 1e-12)
 }
 
 // By the paper's rules a task that finds a free node starts after its probe, the question and the answer, 1.5 ms, and a

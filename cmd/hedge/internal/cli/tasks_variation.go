@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim/trace"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/predict"
 )
 
@@ -29,7 +30,7 @@ type quantiles struct {
 func quantilesOf(values []float64) (q quantiles) {
 	if len(values) > 0 {
 		slices.Sort(values)
-		q.P50, q.P90 = between(values, 0.5), between(values, 0.9)
+		q.P50, q.P90 = stats.Between(values, 0.5), stats.Between(values, 0.9)
 	}
 	return q
 }

@@ -25,6 +25,9 @@ type StartEstimates struct {
 	WalltimeErrorS *float64 `json:"walltime_median_error_s"`
 	// Reliability is of the probabilities of meeting the deadline, in ten bins.
 	Reliability []Told `json:"deadline_reliability"`
+	// Waits are the jobs that started, in the order of the records: in seconds from the estimate, the median estimated and
+	// the true start. They are for the report.
+	Waits [][2]float64 `json:"-"`
 	// LookMS is the mean wall-clock time of a cycle's estimates.
 	LookMS float64 `json:"estimate_ms"`
 }
@@ -124,6 +127,9 @@ func (w *estimateWatch) compare(jobs []sim.JobRecord) *StartEstimates {
 			waited = (r.FirstStart - f.at).Seconds()
 		}
 		f.count(out, waited)
+		if r.FirstStart >= 0 {
+			out.Waits = append(out.Waits, [2]float64{f.outlook.Start.Quantile(0.5), waited})
+		}
 		if f.cycles >= manyCycles && r.FirstStart >= 0 {
 			ours = append(ours, math.Abs(f.outlook.Start.Quantile(0.5)-waited))
 			theirs = append(theirs, math.Abs(f.walltime-waited))

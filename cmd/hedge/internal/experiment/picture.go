@@ -110,7 +110,7 @@ func (c *camera) take(s *sched.Snapshot, plan *sched.Plan) *Picture {
 	}
 	for i := range s.Running {
 		if r := &s.Running[i]; !gone[r.Job.ID] {
-			v.hold(r.Nodes, r.Prediction.Dist, slowdown(r.Job, r.Slowed), s.Now.Sub(r.Started).Seconds())
+			v.hold(r.Nodes, r.Prediction.Dist, sched.Stretch(r.Speed), s.Now.Sub(r.Started).Seconds())
 		}
 	}
 	for i := range plan.Decisions {
@@ -145,13 +145,6 @@ func (v *canvas) racks() {
 	}
 }
 
-func slowdown(j *sched.Job, slowed bool) float64 {
-	if slowed && j.Slowdown > 1 {
-		return j.Slowdown
-	}
-	return 1
-}
-
 // hold adds the expected consumption of tasks on nodes, given that they have run for elapsed seconds.
 func (v *canvas) hold(nodes []sched.NodeTasks, d dist.Distribution, slow, elapsed float64) {
 	still := 1 - d.CDF(elapsed/slow)
@@ -177,8 +170,7 @@ func (v *canvas) start(d *sched.Decision, pending map[string]*sched.Pending) {
 	mark := PlannedStart{Job: d.Job, Tasks: p.Job.Tasks, SLO: p.Job.Deadline > 0}
 	switch {
 	case d.Kind == sched.Start:
-		slowed := v.snap.Nodes.Slowed(p.Job, d.Nodes)
-		v.hold(d.Nodes, p.Prediction.Dist, slowdown(p.Job, slowed), 0)
+		v.hold(d.Nodes, p.Prediction.Dist, sched.Stretch(v.snap.Nodes.Speed(p.Job, d.Nodes)), 0)
 		mark.Now = true
 		if len(d.Nodes) > 0 {
 			mark.Rack = v.rackOf[d.Nodes[0].Node]
@@ -195,11 +187,11 @@ func (v *canvas) start(d *sched.Decision, pending map[string]*sched.Pending) {
 	v.Starts = append(v.Starts, mark)
 }
 
-// roomiest is the preferred rack with the most expected room in a slot.
+// roomiest is the rack with the most expected room in a slot, among those where the job is fastest.
 func (v *canvas) roomiest(j *sched.Job, slot int) int {
-	best, room := 0, -1.0
+	best, room, fastest := 0, -1.0, j.Levels()[0]
 	for r, name := range v.Racks {
-		if !j.Preferred.Matches(map[string]string{sim.RackLabel: name}) {
+		if j.Speeds.On(map[string]string{sim.RackLabel: name}) < fastest.Factor {
 			continue
 		}
 		if free := v.size[r] - v.Expected[r][slot]; free > room {

@@ -272,6 +272,18 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 	return d, nil
 }
 
+// nodes are those of the cluster, with their labels.
+func (s *Spec) nodes() []sched.Node {
+	nodes := sim.Nodes(s.Nodes, s.Racks, 1)
+	at := 0
+	for _, l := range s.Labels {
+		for end := min(at+l.Nodes, len(nodes)); at < end; at++ {
+			nodes[at].Labels[l.Key] = l.Value
+		}
+	}
+	return nodes
+}
+
 // run simulates one policy on one seed's workload.
 func (e *Experiment) run(
 	ctx context.Context, of *systems.System, at int, window, slot time.Duration, step func(done, total int),
@@ -290,7 +302,7 @@ func (e *Experiment) run(
 		return nil, err
 	}
 	c := sim.Config{
-		Nodes: sim.Nodes(s.Nodes, s.Racks, 1), Jobs: t.work.Jobs, Policy: policy, Predictor: predictor,
+		Nodes: s.nodes(), Jobs: t.work.Jobs, Policy: policy, Predictor: predictor,
 		Cycle: s.Cycle, Span: t.work.Span, TasksPerNode: 1, Seed: s.Seeds[at],
 		ChargeSolverTime: s.ChargeSolverTime, Progress: step,
 	}
@@ -321,6 +333,7 @@ func (e *Experiment) run(
 	}
 	run = &Run{Metrics: result.Metrics}
 	run.Policy, run.RealisedUtility = of.Name, realised(t.work.Jobs, result.Jobs)
+	run.BestEffort = bestEffort(result.Jobs, s.Nodes, t.work.Span)
 	if s.Workload == string(workload.DAG) {
 		run.All = &All{Jobs: result.Metrics.SLO.Completed + result.Metrics.BE.Completed, JCT: result.Metrics.JCT}
 	}

@@ -11,6 +11,12 @@ import (
 	"github.com/hedgesched/hedge/sched/backfill"
 )
 
+// NodeLabel is a label of so many nodes.
+type NodeLabel struct {
+	Key, Value string
+	Nodes      int
+}
+
 // Spec says what to run; the fields are the flags of hedge compare.
 type Spec struct {
 	// Trace is the log's path, "-" for stdin, "" for the built-in log; Format is empty to recognise it.
@@ -22,6 +28,8 @@ type Spec struct {
 	Policies []string
 	// Nodes, Racks and TasksPerNode make the cluster.
 	Nodes, Racks, TasksPerNode int
+	// Labels are given to the nodes in turn; nodes that are left over get none.
+	Labels []NodeLabel `json:",omitempty"`
 	// Load is offered machine time over capacity.
 	Load float64
 	// Hours is the length of the measured submissions; StartHour where the window begins, as in workload.Spec:

@@ -22,6 +22,8 @@ type Summary struct {
 	Preemptions       stats.Interval `json:"preemptions"`
 	LostHours         stats.Interval `json:"lost_machine_hours"`
 	RealisedUtility   stats.Interval `json:"realised_utility"`
+	BERoom            stats.Interval `json:"be_room_machine_hours"`
+	BELongestWait     stats.Interval `json:"be_longest_wait_s"`
 	Utilisation       stats.Interval `json:"utilisation"`
 	UtilisationInSpan stats.Interval `json:"utilisation_in_window"`
 	CycleP99          stats.Interval `json:"cycle_p99_ms"`
@@ -59,6 +61,8 @@ func Summarise(policies []string, runs []Run) []Summary {
 			UtilisationInSpan: of(func(m *Run) float64 { return m.UtilisationInWindow }),
 			CycleP99:          of(func(m *Run) float64 { return m.CycleMS.P99 }),
 			RealisedUtility:   of(func(m *Run) float64 { return m.RealisedUtility }),
+			BERoom:            of(func(m *Run) float64 { return m.BestEffort.RoomMachineHours }),
+			BELongestWait:     of(func(m *Run) float64 { return m.BestEffort.LongestWaitS }),
 			GapMean:           gaps(name, runs),
 		})
 	}
@@ -107,6 +111,25 @@ func Columns() []Column {
 			return *s.GapMean
 		}},
 		{"cycle p99 ms", 1, func(s *Summary) stats.Interval { return s.CycleP99 }},
+	}
+}
+
+// WorthColumns are the figures of the table that weighs policies against what there is to be had.
+func WorthColumns() []Column {
+	return []Column{
+		{"realised utility", 1, func(s *Summary) stats.Interval { return s.RealisedUtility }},
+		{"BE goodput", 1, func(s *Summary) stats.Interval { return s.BEWorkInSpan }},
+		{"BE room", 1, func(s *Summary) stats.Interval { return s.BERoom }},
+		{"longest BE wait min", 1.0 / 60, func(s *Summary) stats.Interval { return s.BELongestWait }},
+	}
+}
+
+// WorthNotes explain [WorthColumns].
+func WorthNotes() [][2]string {
+	return [][2]string{
+		{"realised utility", "what completed jobs are worth at their completion, summed: higher is better"},
+		{"BE room", "machine-hours of best-effort work that capacity could hold beside the deadlines met: a bound of goodput"},
+		{"longest BE wait", "from a best-effort job's submission to the start of the run that completed it"},
 	}
 }
 

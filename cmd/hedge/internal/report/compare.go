@@ -39,7 +39,7 @@ func comparePage(d *experiment.Document) (*page, error) {
 	if ignored := figures.Ignored(w.IgnoredDemands); ignored != "" {
 		p.Facts = append(p.Facts, ignored)
 	}
-	for _, add := range []func(*page, *experiment.Document) error{bars, latencies, overTime, pictures} {
+	for _, add := range []func(*page, *experiment.Document) error{bars, latencies, overTime, starts, pictures} {
 		if err := add(p, d); err != nil {
 			return nil, err
 		}

@@ -21,6 +21,7 @@ var titles = map[string]string{
 	"samples":      "Samples of history",
 	"perturbation": "Perturbed estimates",
 	"reliability":  "Probabilities told",
+	"starts":       "Starts, estimated and true",
 }
 
 // page is Markdown being written.
@@ -96,6 +97,8 @@ func (p *page) section(section string, cells []kept) {
 		p.perturbation(cells)
 	case "reliability":
 		p.reliability(cells)
+	case "starts":
+		p.starts(cells)
 	default:
 		p.sweep(section, cells)
 	}

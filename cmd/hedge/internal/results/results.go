@@ -22,7 +22,7 @@ import (
 
 // Sections are the parts of the page, in its order.
 func Sections() []string {
-	return []string{"prediction", "variants", "slack", "load", "samples", "perturbation", "reliability"}
+	return []string{"prediction", "variants", "slack", "load", "samples", "perturbation", "reliability", "starts"}
 }
 
 // Trace is a log and what differs from the base for it.
@@ -222,6 +222,8 @@ func (p *Plan) cells(section string, t *Trace) []cell {
 		add("base", variantPolicies, func(*experiment.Spec) {})
 	case "reliability":
 		add("base", []string{"3sigma"}, func(s *experiment.Spec) { s.Observe = true })
+	case "starts":
+		add("base", startPolicies, func(s *experiment.Spec) { s.Estimates = true })
 	case "slack":
 		for _, v := range slacks {
 			add(fmt.Sprintf("%g %%", v), slackPolicies, func(s *experiment.Spec) { s.Slack = []float64{v / 100} })
@@ -259,6 +261,8 @@ func (p *Plan) takesPart(section string, t *Trace) bool {
 		return false
 	}
 	switch section {
+	case "starts": // beside other sections only where a log asks for it
+		return t.Only != nil || slices.Equal(p.Only, []string{section})
 	case "prediction", "variants", "reliability":
 		return true
 	}

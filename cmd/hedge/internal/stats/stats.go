@@ -96,6 +96,17 @@ func Quantile(sorted []float64, p float64) float64 {
 	return sorted[min(max(rank, 1), n)-1]
 }
 
+// Between returns the p-quantile of sorted values by linear interpolation between the closest ranks, as the papers of
+// schedulers made of messages have it; there is at least one value.
+func Between(sorted []float64, p float64) float64 {
+	at := float64(p * float64(len(sorted)-1))
+	i := int(at)
+	if i+1 >= len(sorted) {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[i] + float64((at-float64(i))*(sorted[i+1]-sorted[i]))
+}
+
 // Spread is a distribution in a few numbers.
 type Spread struct {
 	Mean float64 `json:"mean"`

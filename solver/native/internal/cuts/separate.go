@@ -37,7 +37,6 @@ type Separator struct {
 	in        *pack.Instance
 	pool      *relax.Cuts
 	budget    *search.Budget
-	late      func() bool
 	recut     recut
 	x         Solution
 	active    []int32 // the options that the solution takes a part of
@@ -58,8 +57,8 @@ type Separator struct {
 
 // New finds cuts of the instance, whatever it holds when it is asked, and adds them to the list k. It counts its work
 // in the budget, and gives up when late says so.
-func New(in *pack.Instance, k *relax.Cuts, budget *search.Budget, late func() bool) Separator {
-	return Separator{in: in, pool: k, budget: budget, late: late}
+func New(in *pack.Instance, k *relax.Cuts, budget *search.Budget) Separator {
+	return Separator{in: in, pool: k, budget: budget}
 }
 
 // found is a cut found: of the sum of a set's rows, divided by what, and where in supposed what its groups are taken
@@ -79,7 +78,7 @@ func (s *Separator) Separate(x Solution, most int) int {
 	n := s.in.R * s.in.T
 	for set := range len(s.sets) / s.in.Parts {
 		for row := range n {
-			if s.late() {
+			if s.budget.Late() {
 				return 0
 			}
 			if s.binds(set, row) {
@@ -91,7 +90,7 @@ func (s *Separator) Separate(x Solution, most int) int {
 	most = min(most, len(s.found), relax.MaxCuts-len(s.pool.RHS))
 	added := 0
 	for _, f := range s.found[:max(most, 0)] {
-		if s.late() {
+		if s.budget.Late() {
 			break
 		}
 		if s.emit(f) {

@@ -15,7 +15,7 @@ const DefaultWork = 200_000
 // Budget is the work and the time that a search may take, and how much of them it has taken. Work is counted in ops,
 // of which [pack.OpsPerUnit] are a unit: row operations, which take about the same time on any problem, so that where
 // a search ends depends on the problem and not on the machine. A phase is a part of the search that has an end of its
-// own. A Budget is not safe for concurrent use.
+// own. Aim and Count come first. A Budget is not safe for concurrent use.
 type Budget struct {
 	ctx      context.Context
 	deadline time.Time
@@ -28,6 +28,14 @@ type Budget struct {
 	pollAt   int64    // when to look at the clock next
 	ops      int64    // by parts that do not count their own
 	meters   []*int64 // of parts that do
+	goal     *Incumbent
+
+	// Meet is called when the ops spent reach MeetAt, which it moves on. It is where a worker exchanges with others:
+	// it may wait for them, and it panics with their errors.
+	Meet   func(spent int64)
+	MeetAt int64
+	// Looked is called at every look at the clock, if it is not nil.
+	Looked func(spent int64)
 }
 
 // longest is the horizon of all limits beyond it, nineteen hours, of which shares can be worked out without
@@ -39,6 +47,9 @@ const pollOps = 64 * pack.OpsPerUnit
 
 // Count makes the budget add the listed counters of ops to what has been spent.
 func (b *Budget) Count(meters ...*int64) { b.meters = meters }
+
+// Aim makes the budget one for a search that ends once n is proven, or its gap is small enough.
+func (b *Budget) Aim(n *Incumbent) { b.goal = n }
 
 // Begin sets the limits by the options; work, in units, is the limit where they set none. What has been spent starts
 // at nothing, but for what the counters say.
@@ -114,9 +125,6 @@ func (b *Budget) Within(end int64, search func()) (over bool) {
 	return over
 }
 
-// InPhase says whether the present phase goes on when that number of ops has been spent.
-func (b *Budget) InPhase(spent int64) bool { return spent < b.phase }
-
 // PhaseEnd is the number of spent ops at which the present phase ends, or all work.
 func (b *Budget) PhaseEnd() int64 {
 	if b.limit > 0 {
@@ -134,26 +142,48 @@ func (b *Budget) Horizon() int64 { return b.horizon }
 // Limit is the number of ops there are; 0 means that only time is limited.
 func (b *Budget) Limit() int64 { return b.limit }
 
-// Used says whether that many ops are all there are.
-func (b *Budget) Used(spent int64) bool { return b.limit > 0 && spent >= b.limit }
-
 // Hurry lets Late say that it is not late until a number of ops more is spent.
 func (b *Budget) Hurry(ops int64) { b.early = b.Spent() + ops }
 
-// Late is true once time is over or spent exceeds the limit of work by 5 %: abandon what is under way. It is false for
-// the ops that Hurry allows. ReadClock alone reads the time.
-func (b *Budget) Late(spent int64) bool {
-	return spent >= b.early && (b.err != nil || b.Used(spent-b.limit/20))
-}
-
-// Due reports whether it is time to look at the clock when that number of ops has been spent. If so, it sets the
-// next time.
-func (b *Budget) Due(spent int64) bool {
-	if spent < b.pollAt {
+// Checkpoint reports whether the present phase of the search may go on. Searches ask it all the while, and it is where
+// others are let in: it meets the team, and looks at the clock if it is time to.
+func (b *Budget) Checkpoint() bool {
+	if b.err != nil || b.goal.Proven {
 		return false
 	}
+	spent := b.Spent()
+	if b.used(spent) {
+		return false
+	}
+	if spent >= b.MeetAt {
+		b.Meet(spent)
+	}
+	b.look(spent)
+	return b.err == nil && !b.goal.Reached() && spent < b.phase
+}
+
+// Late is true once time is over or work exceeds its limit by 5 %: abandon what is under way. Nothing takes it up
+// again, as Checkpoint is false from the limit on. It is false for the ops that Hurry allows. It looks at the clock if
+// it is time to.
+func (b *Budget) Late() bool {
+	spent := b.Spent()
+	b.look(spent)
+	return spent >= b.early && (b.err != nil || b.used(spent-b.limit/20))
+}
+
+// used says whether that many ops are all there are.
+func (b *Budget) used(spent int64) bool { return b.limit > 0 && spent >= b.limit }
+
+// look reads the clock, every now and then.
+func (b *Budget) look(spent int64) {
+	if spent < b.pollAt {
+		return
+	}
 	b.pollAt = spent + pollOps
-	return true
+	b.ReadClock()
+	if b.Looked != nil {
+		b.Looked(spent)
+	}
 }
 
 // ReadClock reports whether the time is over by the context and the clock.

@@ -1,0 +1,101 @@
+package hydra
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/schedtest"
+)
+
+func TestRefuses(t *testing.T) {
+	_, err := New(Config{Nodes: -1})
+	require.ErrorIs(t, err, ErrConfig)
+}
+
+func TestConformance(t *testing.T) {
+	schedtest.RunPolicy(t, func() sched.Policy {
+		p, err := New(Config{})
+		require.NoError(t, err)
+		return p
+	})
+}
+
+// least is the cost of the best order, by trying all.
+func least(queue []task, at float64) cost {
+	if len(queue) == 0 {
+		return cost{}
+	}
+	best := cost{math.Inf(1), math.Inf(1)}
+	for i := range queue {
+		rest := append(append([]task{}, queue[:i]...), queue[i+1:]...)
+		end := at + queue[i].length
+		c := cost{max(0, end-queue[i].due), queue[i].waited + end}
+		if math.IsInf(queue[i].due, 1) {
+			c.late = 0
+		}
+		if c = c.plus(least(rest, end)); c.less(best) {
+			best = c
+		}
+	}
+	return best
+}
+
+// TestBranchAndBound: it finds the best order of every small queue, and the heuristic never a better one.
+func TestBranchAndBound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	worse := 0
+	for range 300 {
+		var queue []task
+		for i := range 1 + rng.IntN(6) {
+			k := task{job: i, length: float64(1 + rng.IntN(20)), due: math.Inf(1), waited: float64(rng.IntN(5))}
+			if rng.IntN(2) == 0 {
+				k.due = float64(rng.IntN(60))
+			}
+			queue = append(queue, k)
+		}
+		ready := float64(rng.IntN(10))
+		want := least(queue, ready)
+		exact, rough := orderer{limit: 1 << 20}, orderer{}
+		again := append([]task{}, queue...)
+		got := exact.best(queue, ready)
+		assert.Equal(t, want, got)
+		assert.Equal(t, want, price(queue, ready), "the order costs what it is said to")
+		h := rough.best(again, ready)
+		require.False(t, h.less(want))
+		if want.less(h) {
+			worse++
+		}
+	}
+	assert.Positive(t, worse, "else the branch and bound would be idle")
+}
+
+// TestFasterMachineForTheUrgent: by hand. Two machines, fast and slow; the job with a deadline fits in time on the fast
+// one only, and the shorter job without a deadline has to go to the slow one.
+func TestFasterMachineForTheUrgent(t *testing.T) {
+	speeds := []sched.Speed{{On: sched.NodesWith("rack", "r0"), Factor: 1}, {Factor: 0.5}}
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 2)).
+		Pending(schedtest.Job("short", 1).Runs(50).Speeds(speeds...)).
+		Pending(schedtest.Job("urgent", 1).Runs(100).Deadline(110).Speeds(speeds...)).Build()
+	require.NoError(t, err)
+	p, err := New(Config{})
+	require.NoError(t, err)
+	plan, err := p.Plan(context.Background(), s)
+	require.NoError(t, err)
+	require.NoError(t, sched.CheckPlan(s, plan))
+	on := map[string]string{}
+	for _, d := range plan.Decisions {
+		on[d.Job] = s.Nodes.Node(0).Name
+		if i, _ := s.Nodes.Index(d.Nodes[0].Node); s.Nodes.Node(i).Labels["rack"] != "r0" {
+			on[d.Job] = "slow"
+		}
+	}
+	assert.Equal(t, map[string]string{"urgent": s.Nodes.Node(0).Name}, on, "short waits for the fast one: 150 s against 100 s")
+	_ = time.Second
+}

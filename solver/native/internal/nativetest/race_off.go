@@ -1,0 +1,5 @@
+//go:build !race
+
+package nativetest
+
+const raceDetector = false
