@@ -209,7 +209,8 @@ func TestAWorkerKeepsTheOrder(t *testing.T) {
 	assert.Empty(t, order(3, siding.Message{Kind: siding.Resume}))
 	assert.Empty(t, order(2, siding.Message{Kind: siding.Run, Job: 1, Victim: first}))
 	assert.Equal(t, 2, d.s.Held(0))
-	assert.Equal(t, []string{"do2", "do3", "do2", "do4"}, order(1, siding.Message{Kind: siding.Run, Victim: agent.Task{Job: -1}}))
+	all := order(1, siding.Message{Kind: siding.Run, Victim: agent.Task{Job: -1}})
+	assert.Equal(t, []string{"do2", "do3", "do2", "do4"}, all, "launch, pause and launch, resume")
 }
 
 func FuzzCodec(f *testing.F) {
