@@ -68,12 +68,11 @@ func TestVariants(t *testing.T) {
 	assert.ErrorContains(t, err, "siding-nopause")
 }
 
-// told is what parts do, as "what job.task@part" in order; it keeps the messages for a test to hand on.
+// told steps the parts, names what they do, and keeps the messages for a test to hand on.
 type told struct {
 	s    *siding.System
 	now  time.Duration
 	sent map[string]agent.Action[siding.Message]
-	did  []string
 }
 
 func driven(t *testing.T, c siding.Config) *told {
