@@ -37,7 +37,7 @@ func TestRefusesWhatMakesNoSense(t *testing.T) {
 		require.ErrorIs(t, err, keep.ErrConfig)
 	}
 	_, err := keep.New(keep.Config{Plan: threesigma.Config{Haste: 2}})
-	require.ErrorIs(t, err, threesigma.ErrConfig)
+	require.ErrorIs(t, err, sched.ErrConfig)
 }
 
 const hour = 3600

@@ -12,7 +12,7 @@ func (m *model) use() {
 		if h.room = h.usage; h.rest != nil && h.fault == nil {
 			if width := m.policy.width(h.job, h.rest); width > 0 {
 				h.room = m.room[i*T : (i+1)*T : (i+1)*T]
-				m.policy.reserve(h, width)
+				m.policy.extend(h, width)
 			}
 		}
 	}

@@ -120,7 +120,7 @@ func (p *Policy) promise(r *reservation, s *sched.Snapshot) {
 	for i := range r.k.choices {
 		c := &r.k.choices[i]
 		nodes, left := p.drain(c, r.k.job.Tasks, s, leavers)
-		if end := left + r.k.whole.on(c.slowed).Mean(); nodes != nil && (r.nodes == nil || end < best) {
+		if end := left + r.k.whole[c.level].Mean(); nodes != nil && (r.nodes == nil || end < best) {
 			best, r.choice, r.nodes = end, c, nodes
 			r.start = s.Now.Add(time.Duration(min(left, maxPromise) * float64(time.Second)))
 		}
@@ -159,7 +159,7 @@ func (p *Policy) leaves(r *sched.Running, now time.Time) float64 {
 	if h.fault != nil {
 		return maxPromise
 	}
-	elapsed, d := now.Sub(r.Started).Seconds(), h.runtimes.on(r.Slowed)
+	elapsed, d := now.Sub(r.Started).Seconds(), h.runtime
 	passed := d.CDF(elapsed)
 	if left := d.Quantile(passed+float64((1-passed)*surely)) - elapsed; passed < 1 && left > 0 {
 		return left

@@ -135,9 +135,9 @@ func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 	return until
 }
 
-// reserve fills h.room. After this stage its whole job goes on for the rest, taken at some equally likely values, with
+// extend fills h.room. After this stage its whole job goes on for the rest, taken at some equally likely values, with
 // the given width.
-func (p *Policy) reserve(h *held, width float64) {
+func (p *Policy) extend(h *held, width float64) {
 	slot := p.cfg.Slot.Seconds()
 	clear(h.room)
 	for i := range quantiles {
