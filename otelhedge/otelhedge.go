@@ -1,6 +1,6 @@
 // Package otelhedge makes OpenTelemetry spans of the cycles of a [sched.Loop]. A program gives it a tracer provider and
 // has the loop call what it gets, with [sched.WithObserver]. Metrics are those of package adapters/metrics, which
-// OpenTelemetry's bridge for Prometheus hands on; the Example shows both.
+// OpenTelemetry's bridge for Prometheus hands on; docs/operate.md shows both.
 //
 // Each cycle is a trace of its own:
 //
@@ -40,9 +40,8 @@ const Scope = "github.com/hedgesched/hedge/otelhedge"
 // Observer returns what makes the spans of a cycle: it is for [sched.WithObserver]. It is as safe for concurrent use as
 // the provider, which by OpenTelemetry's specification is. A nil provider makes no spans.
 //
-// The attributes of hedge.cycle are counts and times as [sched.Cycle] has them: hedge.events, hedge.pending,
-// hedge.running, hedge.held, hedge.delayed, hedge.rejected, hedge.started and hedge.preempted; hedge.stage is how far it
-// came. Those of hedge.plan are of [sched.Stats]: hedge.options, hedge.value, and, where a solver was used,
+// The attributes of hedge.cycle are counts as [sched.Cycle] has them: hedge.events, hedge.pending, hedge.running,
+// hedge.held, hedge.delayed, hedge.rejected, hedge.started and hedge.preempted; hedge.stage is how far it came. Those of hedge.plan are of [sched.Stats]: hedge.options, hedge.value, and, where a solver was used,
 // hedge.engine, hedge.stop and hedge.gap. hedge.gap is left out where no bound was proved, and hedge.fault where there
 // was none. An error is recorded with hedge.cycle and with the stage that has failed, and is their status.
 func Observer(p trace.TracerProvider) func(*sched.Cycle) {
