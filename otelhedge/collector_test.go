@@ -28,8 +28,8 @@ import (
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
-// TestCollector: spans, and Prometheus's metrics by OpenTelemetry's bridge, arrive at a real collector. It is made of the
-// collector's own components and runs as a process.
+// TestCollector: spans, and Prometheus's metrics by OpenTelemetry's bridge, arrive at a real collector. It is made
+// of the collector's own components and runs as a process.
 func TestCollector(t *testing.T) {
 	file, endpoint := startCollector(t)
 	ctx := t.Context()
