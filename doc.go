@@ -13,15 +13,16 @@
 //	solver     the placement problem in plain numbers; engines greedy and native; solver/milp has models,
 //	           backends (cbc, clp, lpsolve, highs, ortools, process) and an engine on them; solver/engines
 //	           opens any of them by a string
-//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), distsched, baseline and
-//	           backfill; overcommit runs others on machines that are promised twice; sched/place has what
-//	           policies share: it packs gangs and divides nodes; sched/usage is what tasks are measured to
-//	           use; sched/paths forecasts the rest of jobs that have stages; sched/record keeps snapshots,
+//	sched      jobs, nodes, snapshots, plans, the cycle; policies threesigma, keep (ours), distsched, baseline,
+//	           backfill, and to compare with, chronus and hydra; overcommit runs others on machines that
+//	           are promised twice; sched/place has what policies share: it packs gangs and divides nodes;
+//	           sched/ranges is where gangs run, by ranges of nodes; sched/usage is what tasks are measured
+//	           to use; sched/paths forecasts the rest of jobs that have stages; sched/record keeps snapshots,
 //	           to be planned again; sched/outlook tells when jobs start, sched/whatif changes a snapshot,
 //	           sched/why explains jobs that wait;
 //	           sched/agent is the shape of schedulers made of messages, with a suite:
 //	           sched/eagle (Hawk, Sparrow and others too), sched/pigeon, sched/kairos, sched/bigc,
-//	           sched/slearn (GS); sched/systems has all of them by name, with their papers
+//	           sched/siding (ours), sched/slearn (GS); sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
 //	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;
@@ -32,7 +33,7 @@
 //	otelhedge  OpenTelemetry spans of the loop's cycles, a module of its own
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own
 //	examples   programs to run and to copy
-//	cmd/hedge  the command line, a module of its own
+//	cmd/hedge  the command line, a module of its own; cmd/hedge/program is for building one with policies of one's own
 //
 // # Rooms of solver/native
 //
@@ -79,6 +80,7 @@
 //	a gang is bound                adapters/kubernetes/start.go
 //	a job's waiting is explained   sched/why/remedy.go, with room.go for who holds what
 //	a probe is answered            sched/eagle/worker.go
+//	a long task gives way          sched/siding/master.go, master.place
 //	a job's size is told           sched/slearn/sampling.go, history.go and joint.go
 //	a message survives a crash     adapters/live/part.go, part.commit
 //

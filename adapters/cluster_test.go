@@ -595,7 +595,8 @@ func TestMadeWhileAllIsListed(t *testing.T) {
 // TestInvalidHintsHoldRoom: a running job holds its room whatever is wrong with its hints. It is not scheduled again
 // once it waits.
 func TestInvalidHintsHoldRoom(t *testing.T) {
-	for _, spec := range []*sched.Job{{ID: "a", Tasks: 1, Speeds: sched.SpeedsOf(sched.Speed{Factor: 2})}, {ID: "a", Tasks: 1, Deadline: -1}} {
+	for _, spec := range []*sched.Job{{ID: "a", Tasks: 1, Speeds: sched.SpeedsOf(sched.Speed{Factor: 2})},
+		{ID: "a", Tasks: 1, Deadline: -1}} {
 		bad := func(version uint64, of ...adapters.Task) adapters.Job {
 			j := job("a", 1, version, of...)
 			j.Spec = spec

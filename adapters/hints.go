@@ -67,10 +67,10 @@ func ParseUtility(data []byte) (utility.Utility, error) {
 	return u, nil
 }
 
-// ParseSpeeds reads how fast a job runs on which nodes, like "gpu=a100 1; gpu=v100 0.66; other 0.39": sets as [ParseSet]
-// reads them, each with a speed from 1e-6 to 1, and "other" for all nodes. There are at most [sched.MaxSpeeds] of them.
-// On nodes in none of the sets the job has the lowest of the speeds. The example shows labels of this kind of cluster.
-// The error is or wraps an [Expected].
+// ParseSpeeds reads how fast a job runs on which nodes, like "gpu=a100 1; gpu=v100 0.66; other 0.39": sets as
+// [ParseSet] reads them, each with a speed from 1e-6 to 1, and "other" for all nodes. There are at most
+// [sched.MaxSpeeds] of them. On nodes in none of the sets the job has the lowest of the speeds. The example shows
+// labels of this kind of cluster. The error is or wraps an [Expected].
 func ParseSpeeds(text, example string) (sched.Speeds, error) {
 	var of []sched.Speed
 	for part := range strings.SplitSeq(text, ";") {

@@ -137,3 +137,22 @@ func invert(cdf func(float64) float64, p, lo, hi float64) float64 {
 	}
 	return hi
 }
+
+// AtMost is the distribution of X given X <= most: of the runtime of a job that is known to take no longer. It is h
+// itself if h has no mass beyond most, or none up to it, as then the knowledge is void or refuted. NaN is refuted, too.
+func (h *Histogram) AtMost(most float64) *Histogram {
+	i := countLE(h.x, most)
+	if i == 0 || i == len(h.x) {
+		return h
+	}
+	c, _ := h.between(i, most)
+	if !(c > 0) {
+		return h
+	}
+	b := newBuilder(i + 1)
+	for k := range i {
+		b.push(h.x[k], h.cum[k])
+	}
+	b.push(most, c)
+	return b.histogram()
+}

@@ -108,8 +108,8 @@ func (t *Total) trim() {
 	}
 }
 
-// spread adds p[k]·from to a slice, from index at[k] on, for each k. What lies beyond the slice is left out. Each element
-// gets its terms in order of k, so the bits do not depend on how the work is divided.
+// spread adds p[k]·from to a slice, from index at[k] on, for each k. What lies beyond the slice is left out. Each
+// element gets its terms in order of k, so the bits do not depend on how the work is divided.
 func spread(to, from []float64, at []int, p []float64) {
 	for ; len(at) >= 4; at, p = at[4:], p[4:] {
 		low, high := at[3], min(at[0]+len(from), len(to)) // where all four meet

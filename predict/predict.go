@@ -46,6 +46,8 @@ type Job struct {
 	Attributes map[string]string
 	// Submitted is when the job arrived; derived features (hour of day) use it.
 	Submitted time.Time
+	// Of names the whole job that this one is a stage of; empty if it is none. Only [Posterior] looks at it.
+	Of string
 }
 
 // Prediction is a runtime forecast and how it came about.

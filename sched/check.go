@@ -87,7 +87,7 @@ func CheckPlan(s *Snapshot, p *Plan) error {
 	}
 	for i := range s.Running {
 		r := &s.Running[i]
-		jobs[r.Job.ID] = &tracked{job: r.Job, phase: running, nodes: r.Nodes}
+		jobs[r.Job.ID] = &tracked{job: r.Job, phase: running, nodes: r.Nodes, ranges: r.Ranges, inRanges: s.Nodes}
 	}
 	var c checker
 	return c.check(s, p, jobs)
@@ -98,6 +98,7 @@ func CheckPlan(s *Snapshot, p *Plan) error {
 type checker struct {
 	round  uint64
 	ledger Ledger
+	booked bool       // the ledger is of this snapshot
 	twice  []bool     // by resource: the plan may promise it twice
 	bound  []float64  // scratch: a demand of what it may not
 	jobs   []*tracked // of the plan's decisions
@@ -112,7 +113,7 @@ func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 		return fmt.Errorf("%w: a snapshot with %d free amounts, want %d", ErrInvalidPlan, len(s.Free), want)
 	}
 	c.round++
-	c.ledger.Reset(s.Nodes, s.Free)
+	c.booked = false
 	clear(c.jobs)
 	c.jobs = c.jobs[:0]
 	if err := c.overpack(s, p); err != nil {
@@ -131,6 +132,15 @@ func (c *checker) check(s *Snapshot, p *Plan, jobs map[string]*tracked) error {
 		}
 	}
 	return nil
+}
+
+// books is the ledger, which is brought up to date when first it is needed.
+func (c *checker) books(s *Snapshot) *Ledger {
+	if !c.booked {
+		c.booked = true
+		c.ledger.ResetTo(s)
+	}
+	return &c.ledger
 }
 
 // overpack notes what the plan may promise twice.
@@ -185,9 +195,13 @@ func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) erro
 	if demand == nil {
 		return nil // it holds nothing this cluster has
 	}
+	if len(j.ranges) > 0 {
+		c.books(s).GiveAll(j.ranges, demand)
+		return nil
+	}
 	for i, n := range j.places(s.Nodes) {
 		if n >= 0 {
-			c.ledger.Give(int(n), demand, j.nodes[i].Tasks)
+			c.books(s).Give(int(n), demand, j.nodes[i].Tasks)
 		}
 	}
 	return nil
@@ -195,7 +209,11 @@ func (c *checker) admit(s *Snapshot, d *Decision, jobs map[string]*tracked) erro
 
 // freePart frees what the preempted tasks of a gang hold whose others go on.
 func (c *checker) freePart(s *Snapshot, j *tracked, d *Decision) error {
-	rest, ok := lessTasks(j.nodes, d.Nodes)
+	nodes := j.nodes
+	if len(j.ranges) > 0 {
+		nodes = s.Nodes.Named(j.ranges)
+	}
+	rest, ok := lessTasks(nodes, d.Nodes)
 	switch {
 	case !ok:
 		return fmt.Errorf("%w: preempt of tasks of job %q that do not run there", ErrInvalidPlan, d.Job)
@@ -208,7 +226,7 @@ func (c *checker) freePart(s *Snapshot, j *tracked, d *Decision) error {
 	}
 	for _, nt := range d.Nodes {
 		if n, ok := s.Nodes.Index(nt.Node); ok {
-			c.ledger.Give(n, demand, nt.Tasks)
+			c.books(s).Give(n, demand, nt.Tasks)
 		}
 	}
 	return nil
@@ -220,6 +238,9 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 	if demand == nil {
 		_, err := s.Nodes.Demand(job.Demand)
 		return fmt.Errorf("%w: start of job %q: %w", ErrInvalidPlan, job.ID, err)
+	}
+	if len(d.Ranges) > 0 {
+		return c.startRanges(s, job, d, demand)
 	}
 	binding := c.binding(demand)
 	tasks := int64(0) // a plan may list more than an int holds
@@ -235,14 +256,44 @@ func (c *checker) start(s *Snapshot, j *tracked, d *Decision) error {
 			return fmt.Errorf("%w: job %q requires %s, which node %q is not in", ErrInvalidPlan, job.ID, job.Required, nt.Node)
 		}
 		tasks += int64(nt.Tasks)
-		if r, over := c.ledger.Overcommits(n, binding, nt.Tasks); over > 0 {
+		if r, over := c.books(s).Overcommits(n, binding, nt.Tasks); over > 0 {
 			return fmt.Errorf("%w: job %q over-commits %s of node %q by %g",
 				ErrInvalidPlan, job.ID, s.Nodes.resources[r], nt.Node, over)
 		}
-		c.ledger.Take(n, demand, nt.Tasks)
+		c.books(s).Take(n, demand, nt.Tasks)
 	}
 	if tasks != int64(job.Tasks) {
 		return fmt.Errorf("%w: job %q starts %d of %d tasks", ErrInvalidPlan, job.ID, tasks, job.Tasks)
+	}
+	return nil
+}
+
+// startRanges checks a start whose nodes are ranges.
+func (c *checker) startRanges(s *Snapshot, job *Job, d *Decision, demand []float64) error {
+	switch tasks := d.Ranges.Tasks(); {
+	case !s.Ranges || len(d.Nodes) > 0:
+		return fmt.Errorf("%w: job %q starts on ranges of nodes, which nobody has asked for", ErrInvalidPlan, job.ID)
+	case !d.Ranges.Within(s.Nodes.Len()):
+		return fmt.Errorf("%w: job %q starts on ranges %v of %d nodes", ErrInvalidPlan, job.ID, d.Ranges, s.Nodes.Len())
+	case tasks != int64(job.Tasks):
+		return fmt.Errorf("%w: job %q starts %d of %d tasks", ErrInvalidPlan, job.ID, tasks, job.Tasks)
+	}
+	if !job.Required.IsAny() {
+		for n := range d.Ranges.All() {
+			if node := s.Nodes.Node(int(n)); !job.Required.Matches(node.Labels) {
+				return fmt.Errorf("%w: job %q requires %s, which node %q is not in", ErrInvalidPlan, job.ID, job.Required,
+					node.Name)
+			}
+		}
+	}
+	binding := c.binding(demand)
+	for i := range d.Ranges {
+		one := d.Ranges[i : i+1]
+		if node, r, over := c.books(s).OvercommitsOn(&one[0], binding); over > 0 {
+			return fmt.Errorf("%w: job %q over-commits %s of node %q by %g",
+				ErrInvalidPlan, job.ID, s.Nodes.resources[r], s.Nodes.Node(node).Name, over)
+		}
+		c.books(s).TakeAll(one, demand)
 	}
 	return nil
 }

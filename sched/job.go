@@ -120,7 +120,7 @@ func (j *Job) DemandOrNode() Resources {
 
 // Features are what a predictor may know of the job.
 func (j *Job) Features() predict.Job {
-	return predict.Job{ID: j.whole(), Attributes: j.Attributes, Submitted: j.Submitted}
+	return predict.Job{ID: j.whole(), Attributes: j.Attributes, Submitted: j.Submitted, Of: j.Of}
 }
 
 // whole names the job that this one is a part of, or itself.

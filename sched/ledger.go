@@ -1,6 +1,11 @@
 package sched
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/hedgesched/hedge/sched/ranges"
+)
 
 // maxTasks caps how many tasks fit on a node, for tasks that need (almost) nothing.
 const maxTasks = math.MaxInt32
@@ -24,10 +29,15 @@ func Overcommits(left, capacity float64) bool { return left < -tolerance*capacit
 type Ledger struct {
 	nodes *NodeSet
 	width int
-	base  []float64 // what was free at the start
-	free  []float64 // what is free now, on nodes that are own
-	own   []bool    // by node: the current row is in free, not in base
-	owned []int32   // the nodes that are own, unless all are
+	base  []float64  // what was free at the start
+	free  []float64  // what is free now, on nodes that are own
+	own   []bool     // by node: the current row is in free, not in base
+	owned ranges.Set // the nodes that are own, unless all are
+	// vacant tells which nodes are wholly free; nil where that is not known.
+	vacant  *vacancy
+	known   vacancy    // what vacant points to
+	found   ranges.Set // scratch
+	version uint64     // changes with every change of what is free
 	// holders counts, by node, calls of Take without a call of Give. It is nil after Reset.
 	holders []int32
 }
@@ -43,19 +53,31 @@ func (l *Ledger) Open(nodes *NodeSet) {
 	}
 	l.owned = nil
 	l.holders = append(l.holders[:0], make([]int32, nodes.Len())...)
+	l.known.full(nodes.Len())
+	l.vacant = &l.known
+	l.version++
 }
 
 // Reset starts with free, which is indexed [node*len(Resources())+resource]. The ledger reads that slice until the next
 // Open or Reset, and never changes it. On a cluster of the same size, Reset costs time in proportion to the nodes that
 // have changed.
 func (l *Ledger) Reset(nodes *NodeSet, free []float64) {
-	for _, n := range l.owned {
-		l.own[n] = false
+	for _, r := range l.owned {
+		clear(l.own[r.From:r.To])
 	}
 	if l.holders != nil || len(l.own) != nodes.Len() || len(l.free) != len(free) {
 		l.free, l.own, l.holders = make([]float64, len(free)), make([]bool, nodes.Len()), nil
 	}
-	l.nodes, l.width, l.base, l.owned = nodes, len(nodes.resources), free, l.owned[:0]
+	l.nodes, l.width, l.base, l.owned, l.vacant = nodes, len(nodes.resources), free, l.owned[:0], nil
+	l.version++
+}
+
+// ResetTo is Reset to what is free in a snapshot. For one of a [Loop] the ledger knows which nodes are wholly free.
+func (l *Ledger) ResetTo(s *Snapshot) {
+	l.Reset(s.Nodes, s.Free)
+	if of := s.ledger(); of != nil {
+		l.vacant = of.vacant // until something changes
+	}
 }
 
 // Free is what is free now, indexed [node*len(Resources())+resource]. It is valid until the next call and must not be
@@ -123,36 +145,101 @@ func (l *Ledger) Overcommits(node int, demand []float64, tasks int) (resource in
 // Take subtracts what that many tasks hold from a node. What is free may become negative.
 func (l *Ledger) Take(node int, demand []float64, tasks int) {
 	row := l.change(node)
+	before := l.mark(node, row)
 	for r, d := range demand {
 		row[r] -= float64(float64(tasks) * d)
 	}
 	if l.holders != nil {
 		l.holders[node]++
 	}
+	l.remark(node, row, before)
 }
 
 // Give returns to a node what that many tasks held, as Take subtracted it.
 func (l *Ledger) Give(node int, demand []float64, tasks int) {
 	row := l.change(node)
+	before := l.mark(node, row)
 	if l.holders != nil {
-		if l.holders[node]--; l.holders[node] == 0 {
-			copy(row, l.base[node*l.width:])
-			return
+		l.holders[node]--
+	}
+	if l.holders != nil && l.holders[node] == 0 {
+		copy(row, l.base[node*l.width:])
+	} else {
+		for r, d := range demand {
+			row[r] += float64(float64(tasks) * d)
 		}
 	}
-	for r, d := range demand {
-		row[r] += float64(float64(tasks) * d)
+	l.remark(node, row, before)
+}
+
+// The states of a node that a vacancy tells apart.
+const (
+	spent  = iota // nothing is left
+	mixed         // something is left
+	vacant        // all is
+)
+
+// mark is the state of a node before a change, as far as it is known.
+func (l *Ledger) mark(node int, row []float64) int {
+	switch {
+	case l.vacant == nil:
+		return spent
+	case l.vacant.has(node):
+		return vacant
+	case anyPositive(row):
+		return mixed
+	}
+	return spent
+}
+
+// remark notes the state of a node after a change.
+func (l *Ledger) remark(node int, row []float64, before int) {
+	l.version++
+	if l.vacant == nil {
+		return
+	}
+	after := spent
+	switch {
+	case l.holders != nil && l.holders[node] == 0,
+		l.holders == nil && slices.Equal(row, l.nodes.capacity[node*l.width:(node+1)*l.width]):
+		after = vacant
+	case anyPositive(row):
+		after = mixed
+	}
+	if after == before {
+		return
+	}
+	switch before {
+	case vacant:
+		l.vacant.set(node, node+1, false)
+	case mixed:
+		l.vacant.mixed--
+	}
+	switch after {
+	case vacant:
+		l.vacant.set(node, node+1, true)
+	case mixed:
+		l.vacant.mixed++
 	}
 }
 
 // change is the row of a node, ready to be changed.
 func (l *Ledger) change(node int) []float64 {
+	l.ownVacancy()
 	row := l.free[node*l.width : (node+1)*l.width]
 	if !l.own[node] {
 		copy(row, l.base[node*l.width:])
-		l.own[node], l.owned = true, append(l.owned, int32(node))
+		l.own[node], l.owned = true, l.owned.Append(int32(node), 1)
 	}
 	return row
+}
+
+// ownVacancy has the ledger change a vacancy of its own.
+func (l *Ledger) ownVacancy() {
+	if l.vacant != nil && l.vacant != &l.known {
+		l.known.copyFrom(l.vacant)
+		l.vacant = &l.known
+	}
 }
 
 // fitsOn is how many tasks of a demand fit into what is free.

@@ -39,6 +39,7 @@ type Loop struct {
 	onError   func(error) error
 	fresh     bool
 	fixed     bool
+	ranges    bool
 	wake      chan struct{}
 
 	state state
@@ -220,6 +221,14 @@ func WithFixedCluster() Option {
 	return func(l *Loop) error { l.fixed = true; return nil }
 }
 
+// WithRanges is for hosts that number their nodes and take [Decision].Ranges: wide gangs then cost no more than narrow
+// ones, if the policy is a [RangePolicy]. Nodes are numbered from 0 in the order in which they came up, without those
+// that are gone. A plan's numbers are those of its snapshot. Events Started without Nodes say that a job runs where it
+// was to.
+func WithRanges() Option {
+	return func(l *Loop) error { l.ranges = true; return nil }
+}
+
 // defaultCycle is the cycle of 3Sigma, section 4.3 (1-2 s).
 const defaultCycle = 2 * time.Second
 
@@ -249,6 +258,8 @@ func NewLoop(cluster Cluster, policy Policy, predictor predict.Predictor, opts .
 		}
 	}
 	l.state.init()
+	_, takes := policy.(RangePolicy)
+	l.ranges = l.ranges && takes
 	l.seen.init(predictor)
 	return l, nil
 }
@@ -273,13 +284,15 @@ func (l *Loop) step(ctx context.Context, c *Cycle) error {
 	begin := l.stopwatch()
 	l.state.carryOut(&l.due)
 	events, err := l.cluster.Events(ctx)
-	c.Events = len(events)
+	if c.Events = len(events); len(events) > 0 {
+		l.state.news.version++
+	}
 	l.takeIn(events, c)
 	if err != nil {
 		return fmt.Errorf("sched: events: %w", err)
 	}
 	l.state.show(&l.shown, c.Now)
-	l.shown.Cycle = l.cycle
+	l.shown.Cycle, l.shown.Ranges = l.cycle, l.ranges
 	c.Snapshot = &l.shown
 	c.Pending, c.Running, c.Delayed = len(l.shown.Pending), len(l.shown.Running), len(l.state.delayed)
 	c.Held = len(l.shown.Held)
@@ -393,6 +406,7 @@ func (l *Loop) forecast(all bool) {
 			j.prediction = p.Prediction
 		}
 	}
+	l.state.news.lost = true
 	for _, j := range l.state.delayed {
 		j.prediction = j.foresee(l.predictor.Predict(j.job.Features()))
 	}

@@ -42,7 +42,7 @@ func orElse(err, other error) error {
 
 func (s *state) measureJob(in *usage.Job) error {
 	j := s.jobs[in.ID]
-	if j == nil || len(j.nodes) == 0 {
+	if j == nil || j.where().none() {
 		return nil
 	}
 	for i := range in.Tasks {

@@ -9,6 +9,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/hedgesched/hedge/sched/ranges"
 )
 
 // WholeNode is the resource that a job without a demand holds one of per task, and that a node without a capacity
@@ -172,6 +174,11 @@ func (ns *NodeSet) Index(name string) (int, bool) {
 // All are the indexes of all nodes, 0 to Len-1. The slice must not be modified.
 func (ns *NodeSet) All() []int32 { return ns.all }
 
+// IsAll tells whether nodes are what All returns: not a copy, which would take time to compare.
+func (ns *NodeSet) IsAll(nodes []int32) bool {
+	return len(nodes) > 0 && len(nodes) == len(ns.all) && &nodes[0] == &ns.all[0]
+}
+
 // Resources are the names of all resources that some node offers, sorted. The slice must not be modified.
 func (ns *NodeSet) Resources() []string { return ns.resources }
 
@@ -206,13 +213,48 @@ func (ns *NodeSet) Demand(r Resources) ([]float64, error) {
 
 // Held returns what each task of a running job holds, and the indexes of its Nodes, with -1 for a node that is gone.
 // Demand is nil if the job asks for a resource that no node offers. Neither result may be modified. For a job of a
-// [Loop]'s snapshot, with that snapshot's nodes, it is a look-up.
+// [Loop]'s snapshot, with that snapshot's nodes, it is a look-up. Of a job whose nodes are ranges the indexes are
+// theirs; see [NodeSet.Holding].
 func (ns *NodeSet) Held(r *Running) (demand []float64, on []int32) {
-	if j := r.held; j != nil && j.needs == ns && j.on == ns && slices.Equal(j.nodes, r.Nodes) {
+	if j := r.held; j != nil && j.needs == ns && j.on == ns && len(r.Ranges) == 0 && slices.Equal(j.nodes, r.Nodes) {
 		return j.demand, j.at
 	}
 	demand, _ = ns.Demand(r.Job.Demand) // of an error: nil
+	if len(r.Ranges) > 0 {
+		for n := range r.Ranges.All() {
+			on = append(on, n)
+		}
+		return demand, on
+	}
 	return demand, ns.Indexes(make([]int32, 0, len(r.Nodes)), r.Nodes)
+}
+
+// Holding returns what each task of a running job holds and where its tasks are; nodes that are gone are left out. It
+// is [NodeSet.Held] for jobs whose nodes are ranges, and for others, too. Neither result may be modified.
+func (ns *NodeSet) Holding(r *Running) (demand []float64, on ranges.Set) {
+	if len(r.Ranges) > 0 {
+		if j := r.held; j != nil && j.needs == ns {
+			return j.demand, r.Ranges
+		}
+		demand, _ = ns.Demand(r.Job.Demand) // of an error: nil
+		return demand, r.Ranges
+	}
+	demand, at := ns.Held(r)
+	for i, n := range at {
+		if n >= 0 {
+			on = on.Append(n, int32(r.Nodes[i].Tasks))
+		}
+	}
+	return demand, on
+}
+
+// Named are the nodes of a set by name, as a [Decision] has them that gives no ranges.
+func (ns *NodeSet) Named(on ranges.Set) []NodeTasks {
+	out := make([]NodeTasks, 0, on.Len())
+	for n, tasks := range on.All() {
+		out = append(out, NodeTasks{Node: ns.nodes[n].Name, Tasks: int(tasks)})
+	}
+	return out
 }
 
 // Indexes appends the index of each node to to, with -1 for a node that is not in the set.
@@ -315,6 +357,18 @@ func (ns *NodeSet) Speed(job *Job, nodes []NodeTasks) float64 {
 			return min(speed, job.Speeds.Least())
 		}
 		speed = min(speed, job.Speeds.On(ns.nodes[i].Labels))
+	}
+	return speed
+}
+
+// SpeedOn is Speed for ranges of the NodeSet's nodes.
+func (ns *NodeSet) SpeedOn(job *Job, on ranges.Set) float64 {
+	speed := 1.0
+	if job.Speeds.Even() {
+		return speed
+	}
+	for n := range on.All() {
+		speed = min(speed, job.Speeds.On(ns.nodes[n].Labels))
 	}
 	return speed
 }

@@ -43,6 +43,7 @@ func (s *state) part(j *tracked, e *Event) (used []usage.Task, err error) {
 	if j.phase == pending || j.phase == delayed {
 		return nil, bad(e, "the job is pending")
 	}
+	s.named(j)
 	leaving, staying := j.leaving, j.nodes
 	for _, nt := range e.Nodes {
 		one := []NodeTasks{nt}
@@ -62,6 +63,18 @@ func (s *state) part(j *tracked, e *Event) (used []usage.Task, err error) {
 	}
 	s.regroup(j, staying, leaving)
 	return used, nil
+}
+
+// named has the nodes of a job named, if they are ranges, here and in what is shown.
+func (s *state) named(j *tracked) {
+	if len(j.ranges) == 0 {
+		return
+	}
+	j.name()
+	if j.phase == starting || j.phase == running {
+		r := &s.running.items()[s.runningAt(j)]
+		r.Nodes, r.Ranges = j.nodes, nil
+	}
 }
 
 // regroup sets which tasks of a gang stay and which were told to stop.
@@ -125,6 +138,7 @@ func (j *tracked) lost(e *Event, used []usage.Task) {
 
 // beginLeave records that some tasks were told to stop. They hold their resources until they have stopped.
 func (s *state) beginLeave(j *tracked, tasks []NodeTasks) {
+	s.named(j)
 	if staying, ok := lessTasks(j.nodes, tasks); ok {
 		s.regroup(j, staying, moreTasks(j.leaving, tasks))
 	}
@@ -136,6 +150,7 @@ func (s *state) rejoin(j *tracked, e *Event) error {
 	if !ok {
 		return bad(e, "the tasks were not told to stop")
 	}
+	s.named(j)
 	s.regroup(j, moreTasks(j.nodes, e.Nodes), leaving)
 	return nil
 }

@@ -12,18 +12,18 @@ const maxSpare = 1 << 10
 
 // confirm notes where and since when a job really runs.
 func (s *state) confirm(j *tracked, e *Event, now time.Time) error {
-	nodes, since := j.nodes, j.started
+	on, since := j.where(), j.started
 	if j.phase.waiting() {
 		since = now // better than nothing, where the event has no time
 	}
 	if len(e.Nodes) > 0 {
-		nodes = e.Nodes
+		j.name()
+		on = where{nodes: e.Nodes}
 	}
 	if !e.Time.IsZero() {
 		since = wall(e.Time)
 	}
-	switch {
-	case len(nodes) == 0:
+	if on.none() {
 		return bad(e, "on no nodes")
 	}
 	j.dated = j.dated || !e.Time.IsZero()
@@ -31,15 +31,15 @@ func (s *state) confirm(j *tracked, e *Event, now time.Time) error {
 	case j.phase.waiting():
 	case j.phase == stopping: // it started before it was told to stop
 		s.hold(j, 1)
-		j.move(since, nodes)
+		j.move(since, on, s.set)
 		s.hold(j, -1)
 		return nil
-	case since.Equal(j.started) && slices.Equal(nodes, j.nodes):
+	case since.Equal(j.started) && slices.Equal(on.nodes, j.nodes):
 		j.phase = running // just as planned
 		return nil
 	}
 	s.leave(j)
-	s.enterRunning(j, running, since, nodes)
+	s.enterRunning(j, running, since, on)
 	s.hold(j, -1)
 	return nil
 }
@@ -60,7 +60,7 @@ func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
 		j.keep(e, now)
 	}
 	j.lost(e, j.use)
-	j.move(time.Time{}, nil)
+	j.move(time.Time{}, where{}, nil)
 	j.phase, j.speed, j.dated = pending, 0, false
 	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {
 		j.phase = delayed
@@ -79,20 +79,22 @@ func (s *state) release(now time.Time) {
 		}
 		j.phase = pending
 		s.enterPending(j)
+		s.news.version++
 		return true
 	})
 }
 
 // beginStop takes a job that others stop out of what policies are shown; what it holds stays held.
 func (s *state) beginStop(j *tracked, e *Event, now time.Time) error {
-	nodes, since := j.nodes, j.started
+	on, since := j.where(), j.started
 	if len(e.Nodes) > 0 {
-		nodes = e.Nodes
+		j.name()
+		on = where{nodes: e.Nodes}
 	}
 	switch {
-	case j.phase == stopping && slices.Equal(nodes, j.nodes):
+	case j.phase == stopping && slices.Equal(on.nodes, j.nodes):
 		return nil
-	case len(nodes) == 0:
+	case on.none():
 		return bad(e, "on no nodes")
 	case j.phase.waiting():
 		if since = wall(e.Time); e.Time.IsZero() {
@@ -100,8 +102,8 @@ func (s *state) beginStop(j *tracked, e *Event, now time.Time) error {
 		}
 	}
 	s.leave(j)
-	j.move(since, nodes)
-	j.phase, j.speed = stopping, s.set.Speed(j.job, nodes)
+	j.move(since, on, s.set)
+	j.phase, j.speed = stopping, s.speed(j)
 	s.stopping = append(s.stopping, j)
 	s.hold(j, -1)
 	return nil
@@ -113,7 +115,7 @@ func (s *state) goOn(j *tracked, e *Event) error {
 		return bad(e, "the job was not told to stop")
 	}
 	s.stopped(j)
-	s.enterRunning(j, running, j.started, j.nodes)
+	s.enterRunning(j, running, j.started, j.where())
 	return nil
 }
 
@@ -122,6 +124,7 @@ func (s *state) leave(j *tracked) {
 	switch j.phase {
 	case pending:
 		s.pending.remove(waitingAt(&s.pending, j))
+		s.news.leaves(j)
 		return
 	case starting, running:
 		s.running.remove(s.runningAt(j))
@@ -150,34 +153,57 @@ func (s *state) enterPending(j *tracked) {
 	to := &s.pending
 	if j.waits > 0 {
 		j.phase, to = held, &s.held
+	} else {
+		s.news.enters(j)
 	}
 	enter(to, j)
 }
 
 func enter(to *list[Pending], j *tracked) {
 	i, _ := findWaiting(to, j)
-	to.insert(i, Pending{Job: j.job, Prediction: j.prediction, Attained: j.attained})
+	to.insert(i, j.asPending())
+}
+
+func (j *tracked) asPending() Pending {
+	return Pending{Job: j.job, Prediction: j.prediction, Attained: j.attained}
 }
 
 // enterRunning lists the job; what it holds is the caller's to see to.
-func (s *state) enterRunning(j *tracked, as phase, since time.Time, nodes []NodeTasks) {
-	j.move(since, nodes)
-	j.phase, j.speed = as, s.set.Speed(j.job, nodes)
+func (s *state) enterRunning(j *tracked, as phase, since time.Time, on where) {
+	j.move(since, on, s.set)
+	j.phase, j.speed = as, s.speed(j)
 	i, _ := s.findRunning(j)
 	s.running.insert(i, j.asRunning())
 }
 
-// move notes where the job's tasks are.
-func (j *tracked) move(since time.Time, nodes []NodeTasks) {
-	j.started, j.nodes, j.on = since, nodes, nil
-	if len(nodes) == 0 {
+// speed is how fast a job runs where it is.
+func (s *state) speed(j *tracked) float64 {
+	if len(j.ranges) > 0 {
+		return s.set.SpeedOn(j.job, j.ranges)
+	}
+	return s.set.Speed(j.job, j.nodes)
+}
+
+// move notes where the job's tasks are. Ranges are those of a set's nodes.
+func (j *tracked) move(since time.Time, on where, of *NodeSet) {
+	j.started, j.nodes, j.ranges, j.inRanges, j.on = since, on.nodes, on.ranges, nil, nil
+	if len(on.ranges) > 0 {
+		j.inRanges = of
+	}
+	if on.none() {
 		j.leaving, j.use = nil, nil
 	}
 }
 
+func (j *tracked) where() where { return where{nodes: j.nodes, ranges: j.ranges} }
+
+func (w where) none() bool { return len(w.nodes)+len(w.ranges) == 0 }
+
 func (j *tracked) asRunning() Running {
-	return Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Speed: j.speed,
-		Use: j.use, held: j}
+	r := Running{Job: j.job, Prediction: j.prediction, Started: j.started, Nodes: j.nodes, Ranges: j.ranges,
+		Speed: j.speed, Use: j.use, held: j}
+	r.until = r.Until()
+	return r
 }
 
 func findWaiting(in *list[Pending], j *tracked) (int, bool) {

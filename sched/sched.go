@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched/ranges"
 	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/utility"
 )
@@ -100,12 +101,26 @@ type Running struct {
 	Started time.Time
 	// Nodes hold its tasks: those that have neither ended nor been lost, nor been told to stop.
 	Nodes []NodeTasks
+	// Ranges are its nodes in place of Nodes, which is then empty, in snapshots that tell of Ranges. They must not be
+	// modified.
+	Ranges ranges.Set
 	// Speed is the speed of the slowest of its nodes (see [Speeds]); 0 stands for full speed, 1.
 	Speed float64
 	// Use is what its tasks use, by index; nil where nobody measures.
 	Use []usage.Task
 
-	held *tracked // a Loop's own account of the job; nil in other snapshots
+	held  *tracked  // a Loop's own account of the job; nil in other snapshots
+	until time.Time // the same as Until; zero where it is to be worked out
+}
+
+// Until is when the job ends by its point forecast, slow-down included.
+func (r *Running) Until() time.Time {
+	if !r.until.IsZero() {
+		return r.until
+	}
+	runtime := r.Prediction.Point * Stretch(r.Speed)
+	const most = float64(1 << 62) // short enough to be added to a time
+	return r.Started.Add(time.Duration(max(0, min(runtime*float64(time.Second), most))))
 }
 
 // Completion is a job that has finished.
@@ -148,13 +163,26 @@ type Snapshot struct {
 	// it.
 	Others []usage.Level
 
-	sound bool // a Loop made it, and CheckSnapshot need not look
+	// Ranges tells that a start may give [Decision].Ranges in place of Nodes, and that running jobs have Ranges. It is
+	// told to a [RangePolicy] alone.
+	Ranges bool
+
+	sound bool   // a Loop made it, and CheckSnapshot need not look
+	of    *state // that loop's; nil in other snapshots
 }
 
-// Clone is a copy that stays as it is.
+// ledger is what Free is of, where that is known.
+func (s *Snapshot) ledger() *Ledger {
+	if s.of == nil || len(s.Free) == 0 || len(s.Free) != len(s.of.ledger.free) || &s.Free[0] != &s.of.ledger.free[0] {
+		return nil
+	}
+	return &s.of.ledger
+}
+
+// Clone is a copy that stays as it is. It names nodes where the snapshot has ranges.
 func (s *Snapshot) Clone() *Snapshot {
 	c := *s
-	c.sound = false
+	c.sound, c.of, c.Ranges = false, nil, false
 	c.Free = slices.Clone(s.Free)
 	c.Pending = slices.Clone(s.Pending)
 	c.Held = slices.Clone(s.Held)
@@ -162,7 +190,13 @@ func (s *Snapshot) Clone() *Snapshot {
 	c.Completed = slices.Clone(s.Completed)
 	c.Others = slices.Clone(s.Others)
 	for i := range c.Running {
-		c.Running[i].Nodes, c.Running[i].held = slices.Clone(c.Running[i].Nodes), nil
+		r := &c.Running[i]
+		r.held, r.until = nil, time.Time{}
+		if len(r.Ranges) > 0 {
+			r.Nodes, r.Ranges = s.Nodes.Named(r.Ranges), nil
+		} else {
+			r.Nodes = slices.Clone(r.Nodes)
+		}
 		c.Running[i].Use = slices.Clone(c.Running[i].Use)
 	}
 	return &c
@@ -176,6 +210,14 @@ type Policy interface {
 	// Name is the policy's name as reports and the command line give it.
 	Name() string
 	Plan(ctx context.Context, s *Snapshot) (*Plan, error)
+}
+
+// RangePolicy is a policy that gives the nodes of starts as [Decision].Ranges and takes those of running jobs so, where
+// [Snapshot].Ranges tells that it may.
+type RangePolicy interface {
+	Policy
+	// TakesRanges is never called: a policy has it to say that it is one.
+	TakesRanges()
 }
 
 // Kind says what is decided of a job.
@@ -233,6 +275,9 @@ type Decision struct {
 	// Nodes hold the gang of a Start. A Preempt with Nodes stops these tasks of the gang alone, and never all of them; the
 	// others go on.
 	Nodes []NodeTasks
+	// Ranges hold the gang of a Start in place of Nodes, by index in the snapshot's nodes, where [Snapshot].Ranges allows
+	// it.
+	Ranges ranges.Set
 	// Start is when a deferred job is planned to start; zero if not at all.
 	Start time.Time
 	// Reason says why, as data.
@@ -307,8 +352,8 @@ const (
 	// forgotten.
 	Preempted
 	// Finished removes the job named Event.ID, which ran for Event.Runtime, and teaches the predictor. The loop
-	// knows how fast the job ran and tells the predictor how long it would have taken at full speed. A Runtime of 0 stands for
-	// the time since the job's Started, if both events have a Time; otherwise nothing is learnt, and
+	// knows how fast the job ran and tells the predictor how long it would have taken at full speed. A Runtime of 0
+	// stands for the time since the job's Started, if both events have a Time; otherwise nothing is learnt, and
 	// [Cycle].Ignored says so.
 	//
 	// With Event.Nodes it is about some tasks of a gang, which have ended there. The others go on, and nothing is

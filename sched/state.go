@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched/ranges"
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
@@ -28,6 +29,8 @@ type state struct {
 	spare    []*tracked    // memory of jobs that are gone
 	finished []Completion  // since a snapshot was last shown
 	stages
+	news   news
+	copied copied
 	others map[string]usage.Level // by node; nil where nobody measures
 	levels []usage.Level          // the same by index; nil where it is to be made
 }
@@ -42,8 +45,9 @@ func (s *state) init() {
 // show fills in a snapshot, which shares the state's memory.
 func (s *state) show(to *Snapshot, now time.Time) {
 	*to = Snapshot{Now: now, Nodes: s.set, Free: s.ledger.Free(), Pending: s.pending.items(), Held: s.held.items(),
-		Running: s.running.items(), Completed: s.finished, Others: s.othersByNode(), sound: true}
+		Running: s.running.items(), Completed: s.finished, Others: s.othersByNode(), sound: true, of: s}
 	s.finished = nil
+	s.news.publish()
 }
 
 // apply takes in one event. It returns the job that has finished, if one has.
@@ -132,9 +136,32 @@ func (s *state) nodeUp(e *Event) error {
 		s.order = append(s.order, n)
 	}
 	// The host may go on to use its maps; what is compared with next time must not change with them.
-	*n = Node{Name: e.Node.Name, Labels: maps.Clone(e.Node.Labels), Capacity: maps.Clone(e.Node.Capacity)}
+	*n = Node{Name: e.Node.Name, Labels: e.Node.Labels, Capacity: e.Node.Capacity}
+	s.copied.keep(n)
 	s.stale = true
 	return nil
+}
+
+// copied are the maps of the node that was last copied. Neighbours often have the same.
+type copied struct {
+	labels   map[string]string
+	capacity Resources
+}
+
+// keep has a node hold copies of its maps.
+func (c *copied) keep(n *Node) {
+	if n.Labels != nil && !maps.Equal(c.labels, n.Labels) || c.labels == nil {
+		c.labels = maps.Clone(n.Labels)
+	}
+	if n.Capacity != nil && !maps.Equal(c.capacity, n.Capacity) || c.capacity == nil {
+		c.capacity = maps.Clone(n.Capacity)
+	}
+	if n.Labels != nil {
+		n.Labels = c.labels
+	}
+	if n.Capacity != nil {
+		n.Capacity = c.capacity
+	}
 }
 
 func (s *state) nodeDown(e *Event) error {
@@ -200,7 +227,7 @@ func (s *state) track(job *Job) *tracked {
 	}
 	j := s.spare[n-1]
 	s.spare = s.spare[:n-1]
-	j.job = job
+	j.job, j.gone = job, false
 	return j
 }
 
@@ -218,7 +245,7 @@ func (s *state) settled() {
 		return
 	}
 	for _, j := range s.left {
-		*j = tracked{at: j.at[:0]}
+		*j = tracked{at: j.at[:0], gone: true}
 		if len(s.spare) < maxSpare {
 			s.spare = append(s.spare, j)
 		}
@@ -234,7 +261,8 @@ func (s *state) setPrediction(j *tracked, p predict.Prediction) {
 	case held:
 		s.held.items()[waitingAt(&s.held, j)].Prediction = p
 	case starting, running:
-		s.running.items()[s.runningAt(j)].Prediction = p
+		r := &s.running.items()[s.runningAt(j)]
+		r.Prediction, r.until = p, time.Time{}
 	}
 }
 
@@ -247,6 +275,14 @@ func (s *state) hold(j *tracked, sign int) {
 	demand := j.need(s.set)
 	if demand == nil {
 		return // it holds nothing this cluster has
+	}
+	if len(j.ranges) > 0 {
+		if sign < 0 {
+			s.ledger.TakeAll(j.ranges, demand)
+		} else {
+			s.ledger.GiveAll(j.ranges, demand)
+		}
+		return // tasks of it that leave are named, and so is it
 	}
 	for i, n := range j.places(s.set) {
 		if n >= 0 {
@@ -308,16 +344,22 @@ func (s *state) rebuild() {
 	for i, n := range s.order {
 		nodes[i] = *n
 	}
+	for _, j := range s.stopping {
+		j.name()
+	}
 	// Every node was validated when it came, and names are keys of a map.
 	s.set, _ = NewNodeSet(nodes)
 	s.stale, s.levels = false, nil
+	s.news.version++
 	s.ledger.Open(s.set)
 	for i := range s.running.items() {
 		r := &s.running.items()[i]
 		j := s.jobs[r.Job.ID]
+		j.name()
+		r.Nodes, r.Ranges = j.nodes, nil
 		if !slices.Contains(j.places(s.set), -1) {
 			j.speed = s.set.Speed(j.job, j.nodes)
-			r.Speed = j.speed
+			r.Speed, r.until = j.speed, time.Time{}
 		} // else it ran as it did before its node was gone
 		s.hold(j, -1)
 	}
@@ -361,7 +403,13 @@ type deeds struct {
 	preempt []*tracked
 	leave   [][]NodeTasks // of each preemption: the tasks, or nil for all
 	start   []*tracked
-	nodes   [][]NodeTasks // of each start
+	where   []where // of each start
+}
+
+// where is where a job starts: nodes by name or by ranges.
+type where struct {
+	nodes  []NodeTasks
+	ranges ranges.Set
 }
 
 // note takes up a plan that the cluster carries out; jobs are those of its decisions.
@@ -372,7 +420,8 @@ func (d *deeds) note(plan *Plan, jobs []*tracked, now time.Time) {
 		case Preempt:
 			d.preempt, d.leave = append(d.preempt, jobs[i]), append(d.leave, plan.Decisions[i].Nodes)
 		case Start:
-			d.start, d.nodes = append(d.start, jobs[i]), append(d.nodes, plan.Decisions[i].Nodes)
+			d.start = append(d.start, jobs[i])
+			d.where = append(d.where, where{plan.Decisions[i].Nodes, plan.Decisions[i].Ranges})
 		}
 	}
 }
@@ -380,6 +429,9 @@ func (d *deeds) note(plan *Plan, jobs []*tracked, now time.Time) {
 // carryOut brings the state up to date with the deeds, and forgets them. What a job that is to stop holds stays held
 // until the cluster says that it has stopped, so a start in its place may leave less than nothing free until then.
 func (s *state) carryOut(d *deeds) {
+	if len(d.preempt)+len(d.start) > 0 {
+		s.news.version++
+	}
 	for i, j := range d.preempt {
 		if len(d.leave[i]) > 0 {
 			s.beginLeave(j, d.leave[i])
@@ -391,11 +443,11 @@ func (s *state) carryOut(d *deeds) {
 	}
 	for i, j := range d.start {
 		s.leave(j)
-		s.enterRunning(j, starting, d.at, d.nodes[i])
+		s.enterRunning(j, starting, d.at, d.where[i])
 		s.hold(j, -1)
 	}
-	clear(d.nodes)
+	clear(d.where)
 	clear(d.leave)
 	d.preempt, d.leave = emptied(d.preempt), d.leave[:0]
-	d.start, d.nodes = emptied(d.start), d.nodes[:0]
+	d.start, d.where = emptied(d.start), d.where[:0]
 }

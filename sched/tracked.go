@@ -7,6 +7,7 @@ import (
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/sched/ranges"
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
@@ -31,6 +32,8 @@ type tracked struct {
 	started    time.Time
 	notBefore  time.Time // of a job that is delayed
 	nodes      []NodeTasks
+	ranges     ranges.Set // in place of nodes, by index in inRanges
+	inRanges   *NodeSet
 	leaving    []NodeTasks  // tasks that were told to stop while the others go on; they hold resources
 	use        []usage.Task // as last measured
 	attained   float64      // the most CPU time that a task has had in a run that was lost, in core-seconds
@@ -44,6 +47,7 @@ type tracked struct {
 	dated      bool    // an event has told when it started
 	unsure     bool    // done is a guess, since nobody has told when an earlier run started
 	gone       bool
+	shown      bool // the last snapshot had it among the pending
 }
 
 // fullSpeed is in how many seconds the job would have run at full speed what it ran in. It is
@@ -140,4 +144,12 @@ func (j *tracked) places(of *NodeSet) []int32 {
 	j.on = of
 	j.at = of.Indexes(j.at[:0], j.nodes)
 	return j.at
+}
+
+// name has the job's nodes named, since what follows counts them one by one or by other numbers.
+func (j *tracked) name() {
+	if len(j.ranges) > 0 {
+		j.nodes, j.on = j.inRanges.Named(j.ranges), nil
+		j.ranges, j.inRanges = nil, nil
+	}
 }

@@ -34,5 +34,7 @@
 // some folders are emptied, dispatches refuse one another.
 //
 // Parts on different machines compare times, so clocks should agree to within the system's intervals. A process with a
-// certificate of the fleet's authorities is trusted: whether it is an agent or a dispatch is what it says.
+// certificate of the fleet's authorities is trusted: whether it is an agent or a dispatch is what it says. Messages of
+// such a process that make no sense stop nobody else: what a codec does not take is refused, and a message that a part
+// cannot take causes nothing. They may still change what the part knows of its tasks.
 package live

@@ -70,7 +70,11 @@ func (b *binary[M]) Step(at agent.Addr, now time.Duration, in *agent.Input[[]byt
 		inner.Msg = m
 	}
 	b.out.Reset()
-	b.System.Step(at, now, &inner, &b.out)
+	if in.Kind == agent.Received {
+		b.received(at, now, &inner)
+	} else {
+		b.System.Step(at, now, &inner, &b.out)
+	}
 	for i := range b.out.Actions {
 		a := &b.out.Actions[i]
 		plain := agent.Action[[]byte]{Do: a.Do, Delay: a.Delay, To: a.To, Timer: a.Timer, Task: a.Task, After: a.After}
@@ -78,6 +82,24 @@ func (b *binary[M]) Step(at agent.Addr, now time.Duration, in *agent.Input[[]byt
 			plain.Msg = b.codec.Append(nil, &a.Msg)
 		}
 		out.Actions = append(out.Actions, plain)
+	}
+}
+
+// received gives a part a message. A codec cannot tell all that a system never sends, such as the number of a task that
+// a job does not have. A message that the part cannot take, or that would have it write to a part that is not there,
+// causes nothing; it may still have changed what the part knows.
+func (b *binary[M]) received(at agent.Addr, now time.Duration, in *agent.Input[M]) {
+	defer func() {
+		if recover() != nil {
+			b.out.Reset()
+		}
+	}()
+	b.System.Step(at, now, in, &b.out)
+	for i := range b.out.Actions {
+		if a := &b.out.Actions[i]; a.Do == agent.Send && (a.To < 0 || int(a.To) >= b.Parts()) {
+			b.out.Reset()
+			return
+		}
 	}
 }
 

@@ -30,6 +30,8 @@ func newLife(cfg *Config) (*life, error) {
 		index:   newIndex(len(cfg.Jobs)),
 		told:    make([]sched.Event, 0, nodes.Len()+16),
 		load:    newRecorder(),
+
+		byRanges: cfg.Ranges,
 	}
 	for i := range cfg.Nodes {
 		l.told = append(l.told, sched.Event{Kind: sched.NodeUp, Time: epoch, Node: nodes.Node(i)})
@@ -82,9 +84,8 @@ func (l *life) admit(jobs []Job) error {
 // fill makes the job of an index and its record.
 func (l *life) fill(at int, from *Job, demand []float64) {
 	j := &l.jobs[at]
-	j.Job, j.arrive, j.record = from.Job, from.Arrive, &l.records[at]
-	j.Submitted = epoch.Add(from.Arrive)
-	j.gang = gang{id: int32(at), tasks: j.Tasks, demand: demand, work: from.Work}
+	j.Job, j.arrive, j.record = &from.Job, from.Arrive, &l.records[at]
+	j.gang = gang{id: int32(at), tasks: j.Tasks, demand: demand, work: &from.Work}
 	*j.record = JobRecord{
 		ID: j.ID, Of: j.Of, Class: BestEffort, Tasks: j.Tasks, Submit: j.arrive, Runtime: from.Work.Runtime(),
 		FirstStart: -1, Start: -1, Finish: -1, Stop: -1, Told: sched.UnknownProbability,

@@ -8,6 +8,9 @@ import (
 
 var _ sched.Cluster = (*life)(nil)
 
+// maxSpare is the room for events that is kept for later.
+const maxSpare = 1 << 12
+
 // Events hands out what has happened since the last call. The slice is used
 // again by the call after the next.
 func (l *life) Events(context.Context) ([]sched.Event, error) {
@@ -15,7 +18,10 @@ func (l *life) Events(context.Context) ([]sched.Event, error) {
 		l.tellUsage()
 	}
 	out := l.told
-	l.told, l.spare = l.spare[:0], out
+	l.told, l.spare = l.spare[:0], nil
+	if cap(out) <= maxSpare { // all nodes at once are told of but once
+		l.spare = out
+	}
 	return out, nil
 }
 

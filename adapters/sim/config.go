@@ -37,6 +37,9 @@ type Config struct {
 	Policy sched.Policy
 	// Predictor forecasts. Completions teach it as the simulation runs.
 	Predictor predict.Predictor
+	// Fresh has jobs that wait forecast again in every cycle in which something was learnt, as
+	// [sched.WithFreshPredictions] does. Otherwise a job is forecast once, when it is submitted.
+	Fresh bool
 	// Cycle is the time between decisions, which fall on its multiples. With 0 the policy is asked at each instant at
 	// which something arrived or finished.
 	Cycle time.Duration
@@ -56,6 +59,12 @@ type Config struct {
 	// Log receives the decision log, one JSON object per line, as package decisionlog describes. Nil keeps none. Run
 	// buffers and flushes but does not close it.
 	Log io.Writer
+	// LogRanges has starts in the log name ranges of nodes in place of each node: the log's schema 2.
+	LogRanges bool
+	// Ranges has plans and records hold ranges of nodes in place of names, where the policy is a [sched.RangePolicy]: a
+	// wide gang then costs no more than a narrow one. CycleObserver sees such plans and snapshots. It changes no result
+	// but that [JobRecord] has Ranges in place of Nodes.
+	Ranges bool
 	// ChargeSolverTime has the wall-clock time of a cycle pass in the simulation too, before its plan is carried out.
 	// Runs are then not repeatable.
 	ChargeSolverTime bool

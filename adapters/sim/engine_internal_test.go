@@ -107,7 +107,7 @@ func TestIndexFindsWhatWasAdded(t *testing.T) {
 		jobs := make([]job, n)
 		x := newIndex(n)
 		for i := range jobs {
-			jobs[i].ID = fmt.Sprint("job", i*7)
+			jobs[i].Job = &sched.Job{ID: fmt.Sprint("job", i*7)}
 			require.True(t, x.add(jobs, i, jobs[i].ID))
 			require.False(t, x.add(jobs, i, jobs[i].ID), "twice")
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/event"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/ranges"
 )
 
 // exclusive is the physics of whole reservations: a task holds what it asks for, whether it uses it or not, so tasks do
@@ -24,7 +25,7 @@ func newExclusive(nodes *sched.NodeSet) *exclusive {
 	return x
 }
 
-func (x *exclusive) start(at time.Duration, g *gang, on []placement, stretch float64) error {
+func (x *exclusive) start(at time.Duration, g *gang, on ranges.Set, stretch float64) error {
 	if !x.reserve(g, on) {
 		return errNoRoom
 	}
@@ -39,7 +40,7 @@ func (x *exclusive) start(at time.Duration, g *gang, on []placement, stretch flo
 
 func (x *exclusive) stop(at time.Duration, g *gang) time.Duration {
 	x.ends.Cancel(g.end)
-	x.giveBack(g, g.on)
+	x.ledger.GiveAll(g.on, g.demand)
 	ran := at - g.since
 	if g.stretch == 1 {
 		return ran
@@ -55,7 +56,7 @@ func (x *exclusive) next() (time.Duration, bool) {
 func (x *exclusive) happen(at time.Duration, out *ended) {
 	for due, ok := x.next(); ok && due <= at; due, ok = x.next() {
 		e, _ := x.ends.Pop()
-		x.giveBack(e.Payload, e.Payload.on)
+		x.ledger.GiveAll(e.Payload.on, e.Payload.demand)
 		out.completed = append(out.completed, e.Payload.id)
 	}
 }
@@ -64,35 +65,18 @@ func (x *exclusive) happen(at time.Duration, out *ended) {
 func (x *exclusive) settle(time.Duration) {}
 
 // reserve takes what the gang needs, all of it or nothing.
-func (x *exclusive) reserve(g *gang, on []placement) bool {
-	total := int64(0)
-	for i, p := range on {
-		if !x.take(g, p) {
-			x.giveBack(g, on[:i])
+func (x *exclusive) reserve(g *gang, on ranges.Set) bool {
+	if on.Tasks() != int64(g.tasks) {
+		return false
+	}
+	for i := range on {
+		if _, _, over := x.ledger.OvercommitsOn(&on[i], g.demand); over > 0 {
+			x.ledger.GiveAll(on[:i], g.demand)
 			return false
 		}
-		total += int64(p.tasks)
-	}
-	if total != int64(g.tasks) {
-		x.giveBack(g, on)
-		return false
+		x.ledger.TakeAll(on[i:i+1], g.demand)
 	}
 	return true
-}
-
-// take takes what the tasks need of a node if it is there.
-func (x *exclusive) take(g *gang, p placement) bool {
-	if _, over := x.ledger.Overcommits(int(p.node), g.demand, int(p.tasks)); over > 0 {
-		return false
-	}
-	x.ledger.Take(int(p.node), g.demand, int(p.tasks))
-	return true
-}
-
-func (x *exclusive) giveBack(g *gang, on []placement) {
-	for _, p := range on {
-		x.ledger.Give(int(p.node), g.demand, int(p.tasks))
-	}
 }
 
 // scale is d times stretch, rounded to the nanosecond.

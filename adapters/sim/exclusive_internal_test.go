@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/ranges"
 )
 
 // Random starts and stops: a gang starts exactly where there is room, ends when its work is done, and what it held is
@@ -25,20 +26,21 @@ func TestExclusiveKeepsItsBooks(t *testing.T) {
 		now := time.Duration(0)
 		forget := func(id int32) {
 			delete(ends, id)
-			for _, p := range gangs[id].on {
-				used[p.node] -= p.tasks
+			for node, tasks := range gangs[id].on.All() {
+				used[node] -= tasks
 			}
 		}
 		for i := range gangs {
 			g := &gangs[i]
-			*g = gang{id: int32(i), tasks: 1 + rng.IntN(4), demand: []float64{1}, work: Runtime(time.Duration(rng.IntN(50)))}
-			on := []placement{{node: int32(rng.IntN(5)), tasks: int32(g.tasks)}}
+			*g = gang{id: int32(i), tasks: 1 + rng.IntN(4), demand: []float64{1}, work: new(Work)}
+			*g.work = Runtime(time.Duration(rng.IntN(50)))
+			on := ranges.Set{}.Append(int32(rng.IntN(5)), int32(g.tasks))
 			if g.tasks > 1 && rng.IntN(2) == 0 {
-				on = []placement{{int32(rng.IntN(5)), 1}, {int32(rng.IntN(5)), int32(g.tasks) - 1}}
+				on = ranges.Set{}.Append(int32(rng.IntN(5)), 1).Append(int32(rng.IntN(5)), int32(g.tasks)-1)
 			}
 			want := slices.Clone(used)
-			for _, p := range on {
-				want[p.node] += p.tasks
+			for node, tasks := range on.All() {
+				want[node] += tasks
 			}
 			stretch := float64(1 + rng.IntN(2))
 			err := x.start(now, g, on, stretch)
@@ -76,9 +78,10 @@ func TestExclusiveKeepsItsBooks(t *testing.T) {
 
 func TestExclusiveStartsFromWorkDone(t *testing.T) {
 	nodes, err := sched.NewNodeSet(Nodes(1, 1, 1))
+	work := Runtime(100)
 	require.NoError(t, err)
-	x, on := newExclusive(nodes), []placement{{0, 1}}
-	g := &gang{tasks: 1, demand: []float64{1}, work: Runtime(100), done: 40}
+	x, on := newExclusive(nodes), ranges.Set{{From: 0, To: 1, Tasks: 1}}
+	g := &gang{tasks: 1, demand: []float64{1}, work: &work, done: 40}
 	require.NoError(t, x.start(7, g, on, 1.5))
 	at, ok := x.next()
 	require.True(t, ok)

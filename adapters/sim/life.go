@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/ranges"
 )
 
 // state is where a job is in its life:
@@ -27,11 +28,11 @@ const (
 
 // job is what life knows of a job.
 type job struct {
-	sched.Job
-	arrive time.Duration
-	state  state
-	gang   gang
-	record *JobRecord
+	*sched.Job // the configuration's, or a copy where that lacks what submit adds
+	arrive     time.Duration
+	state      state
+	gang       gang
+	record     *JobRecord
 	// waits is the number of jobs of After that have not finished; children are the jobs that wait for this one.
 	waits    int
 	children []int32
@@ -41,7 +42,7 @@ type job struct {
 
 	// Of a job, or a part of one, on shared nodes:
 	whole  *whole
-	saw    seen
+	saw    *seen
 	listed bool // it is in life.sharing
 }
 
@@ -72,7 +73,9 @@ type life struct {
 	// told are the events that the policy has not seen, spare is where the next are put.
 	told, spare []sched.Event
 	names       arena[sched.NodeTasks]
-	places      arena[placement]
+	places      arena[ranges.Range]
+	found       ranges.Set // scratch
+	byRanges    bool       // records and plans have ranges in place of names
 	// Of shared nodes; nil elsewhere. Sharing are the gangs to be measured.
 	shared    *shared
 	parts     []*job
@@ -136,9 +139,13 @@ func (l *life) submit(j *job) {
 	j.state = pending
 	l.level.pending++
 	l.log.submit(j)
-	j.After = l.waitsFor(j)
+	if after := l.waitsFor(j); len(after) != len(j.After) || j.Submitted != epoch.Add(j.arrive) {
+		own := *j.Job
+		own.After, own.Submitted = after, epoch.Add(j.arrive)
+		j.Job = &own
+	}
 	l.told = append(l.told, sched.Event{
-		Kind: sched.Submitted, Time: j.Submitted, ID: j.ID, Job: &j.Job,
+		Kind: sched.Submitted, Time: j.Submitted, ID: j.ID, Job: j.Job,
 	})
 }
 
@@ -157,12 +164,12 @@ func (l *life) start(d *sched.Decision) error {
 		l.refuse(d, errHeld)
 		return nil
 	}
-	on, ok := l.resolve(j, d.Nodes)
+	on, ok := l.resolve(j, d)
 	if !ok {
 		l.refuse(d, errNoRoom)
 		return nil
 	}
-	speed := l.nodes.Speed(&j.Job, d.Nodes)
+	speed := l.nodes.SpeedOn(j.Job, on)
 	switch err := l.physics.start(l.now, &j.gang, on, sched.Stretch(speed)); {
 	case errors.Is(err, errNoRoom):
 		l.refuse(d, err)
@@ -172,33 +179,48 @@ func (l *life) start(d *sched.Decision) error {
 	}
 	j.state = running
 	if l.shared != nil {
-		j.saw = seen{}
+		j.saw = &seen{}
 		l.list(j)
 	}
-	j.record.begin(l.now, l.names.copy(d.Nodes), speed, d.Reason.Probability)
+	var names []sched.NodeTasks
+	told := on
+	if !l.byRanges {
+		told, names = nil, l.names.copy(d.Nodes)
+	}
+	j.record.begin(l.now, told, names, speed, d.Reason.Probability)
 	l.level.pending--
 	l.level.running++
 	l.level.tasks[j.rank()] += j.Tasks
 	l.tally.starts++
 	l.told = append(l.told, sched.Event{
-		Kind: sched.Started, Time: l.time(), ID: j.ID, Nodes: j.record.Nodes,
+		Kind: sched.Started, Time: l.time(), ID: j.ID, Nodes: names,
 	})
 	l.log.because(startEvent, l.now, j, &d.Reason)
 	return nil
 }
 
-// resolve finds the nodes by name. It is false where one is unknown, is not among those that the job requires, or
+// resolve finds the nodes of a start. It is false where one is unknown, is not among those that the job requires, or
 // has an impossible number of tasks.
-func (l *life) resolve(j *job, nodes []sched.NodeTasks) ([]placement, bool) {
-	on := l.places.take(len(nodes))
-	for i, nt := range nodes {
+func (l *life) resolve(j *job, d *sched.Decision) (ranges.Set, bool) {
+	l.found = append(l.found[:0], d.Ranges...)
+	if !l.found.Within(l.nodes.Len()) {
+		return nil, false
+	}
+	for _, nt := range d.Nodes {
 		n, ok := l.nodes.Index(nt.Node)
-		if !ok || l.outages.down[n] > 0 || nt.Tasks < 1 || nt.Tasks > j.Tasks || !j.Required.Matches(l.nodes.Node(n).Labels) {
+		if !ok || nt.Tasks < 1 || nt.Tasks > j.Tasks {
 			return nil, false
 		}
-		on[i] = placement{node: int32(n), tasks: int32(nt.Tasks)}
+		l.found = l.found.Append(int32(n), int32(nt.Tasks))
 	}
-	return on, true
+	if !j.Required.IsAny() || len(l.outages.turns) > 0 {
+		for n := range l.found.All() {
+			if l.outages.down[n] > 0 || !j.Required.Matches(l.nodes.Node(int(n)).Labels) {
+				return nil, false
+			}
+		}
+	}
+	return l.places.copy(l.found), true
 }
 
 func (l *life) refuse(d *sched.Decision, why error) {

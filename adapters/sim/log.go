@@ -13,6 +13,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/internal/seconds"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/ranges"
 )
 
 // The events of a decision log, as they stand in it.
@@ -32,22 +33,34 @@ const (
 	endEvent     = "end"
 )
 
-// logSchema is the version of the log's format.
-const logSchema = 1
+// The versions of the log's format: with starts that name each node, and with ranges of nodes.
+const (
+	logNames  = 1
+	logRanges = 2
+)
 
 // logger writes the decision log. A nil logger writes nothing.
 type logger struct {
 	out   *bufio.Writer
 	line  []byte
 	nodes *sched.NodeSet
-	err   error
+	// schema is logNames or logRanges.
+	schema int64
+	err    error
 }
 
 func newLogger(w io.Writer, nodes *sched.NodeSet) *logger {
 	if w == nil {
 		return nil
 	}
-	return &logger{out: bufio.NewWriterSize(w, 1<<16), nodes: nodes}
+	return &logger{out: bufio.NewWriterSize(w, 1<<16), nodes: nodes, schema: logNames}
+}
+
+// goByRanges has starts name ranges.
+func (l *logger) goByRanges(yes bool) {
+	if l != nil && yes {
+		l.schema = logRanges
+	}
 }
 
 // close flushes and returns the first error of all writes.
@@ -67,7 +80,7 @@ func (l *logger) cluster(cfg *Config, tasksPerNode int, window time.Duration, sh
 		return
 	}
 	b := append(l.line[:0], `{"t":0,"event":"cluster","schema":`...)
-	b = strconv.AppendInt(b, logSchema, 10)
+	b = strconv.AppendInt(b, l.schema, 10)
 	b = appendString(append(b, `,"policy":`...), cfg.Policy.Name())
 	b = strconv.AppendInt(append(b, `,"seed":`...), cfg.Seed, 10)
 	b = seconds.Append(append(b, `,"cycle":`...), cfg.Cycle)
@@ -161,7 +174,7 @@ func (l *logger) plain(event string, at time.Duration, j *job, why string) {
 	}
 	b := l.head(event, at, j)
 	if event == startEvent {
-		b = appendNodes(append(b, `,"nodes":`...), j.record.Nodes)
+		b = l.appendPlaces(b, j.gang.on)
 		if j.record.Speed < 1 {
 			b = strconv.AppendFloat(append(b, `,"speed":`...), j.record.Speed, 'g', -1, 64)
 		}
@@ -280,15 +293,53 @@ func appendString(b []byte, s string) []byte {
 	return append(append(append(b, '"'), s...), '"')
 }
 
+// appendPlaces writes where a gang starts.
+func (l *logger) appendPlaces(b []byte, on ranges.Set) []byte {
+	if l.schema == logRanges {
+		return appendRanges(append(b, `,"node_ranges":`...), on)
+	}
+	b = append(b, `,"nodes":[`...)
+	first := true
+	for n, tasks := range on.All() {
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = appendNode(b, l.nodes.Node(int(n)).Name, int(tasks))
+	}
+	return append(b, ']')
+}
+
+// appendRanges writes a list of [from,to] or, where a node has several tasks, [from,to,tasks].
+func appendRanges(b []byte, on ranges.Set) []byte {
+	b = append(b, '[')
+	for i, r := range on {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, '['), int64(r.From), 10)
+		b = strconv.AppendInt(append(b, ','), int64(r.To), 10)
+		if r.Tasks != 1 {
+			b = strconv.AppendInt(append(b, ','), int64(r.Tasks), 10)
+		}
+		b = append(b, ']')
+	}
+	return append(b, ']')
+}
+
+func appendNode(b []byte, name string, tasks int) []byte {
+	b = appendString(append(b, `{"node":`...), name)
+	b = strconv.AppendInt(append(b, `,"tasks":`...), int64(tasks), 10)
+	return append(b, '}')
+}
+
 func appendNodes(b []byte, nodes []sched.NodeTasks) []byte {
 	b = append(b, '[')
 	for i, nt := range nodes {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(append(b, `{"node":`...), nt.Node)
-		b = strconv.AppendInt(append(b, `,"tasks":`...), int64(nt.Tasks), 10)
-		b = append(b, '}')
+		b = appendNode(b, nt.Node, nt.Tasks)
 	}
 	return append(b, ']')
 }

@@ -90,8 +90,9 @@ func TestOutage(t *testing.T) {
 		Nodes: sharedNodes(1), Policy: &dice{rng: rand.New(rand.NewPCG(1, 1))}, Predictor: fixed(t), Cycle: 10 * time.Second,
 		Jobs: []sim.Job{{Job: sched.Job{ID: "a", Tasks: 2, Utility: constant(1), Demand: sched.Resources{usage.CPU: 1}},
 			Work: sim.Usage([]taskuse.Series{minute, {{Duration: 20 * time.Second, CPU: 1, Memory: 1}}})}},
-		Outages: []sim.Outage{{Node: "n0", At: 30 * time.Second, For: time.Hour}, {Node: "n0", At: time.Minute, For: time.Second}},
-		Log:     &text})
+		Outages: []sim.Outage{{Node: "n0", At: 30 * time.Second, For: time.Hour},
+			{Node: "n0", At: time.Minute, For: time.Second}},
+		Log: &text})
 	require.NoError(t, err)
 	require.Equal(t, time.Hour+90*time.Second, result.Jobs[0].Finish, "the whole minute again, from the return on")
 	require.Contains(t, text.String(), `"event":"lost","job":"a","class":"be","tasks":2,"deadline":0,"node":"n0","index":0,"part":"a#1"}`)

@@ -152,7 +152,7 @@ func (l *life) lose(j *job, lost []timeshare.End, why sched.Cause) {
 		e := &lost[i]
 		node := l.taskOff(j, e.Index)
 		part := l.newPart(j, []int{int(e.Index)})
-		l.told = append(l.told, sched.Event{Kind: sched.Preempted, Time: l.time(), ID: j.ID, Job: &part.Job,
+		l.told = append(l.told, sched.Event{Kind: sched.Preempted, Time: l.time(), ID: j.ID, Job: part.Job,
 			Nodes: l.oneTask(node), Cause: why, Attained: e.Used.CPUTime})
 		l.log.task(event, l.now, j, l.nodes.Node(int(node)).Name, int(e.Index), part.ID)
 	}
@@ -163,7 +163,7 @@ func (l *life) lose(j *job, lost []timeshare.End, why sched.Cause) {
 
 // backWhole makes a job pending again that has lost all of its tasks at once.
 func (l *life) backWhole(j *job, why sched.Cause, attained float64) {
-	j.state, j.saw = pending, seen{}
+	j.state, j.saw = pending, &seen{}
 	l.level.running--
 	l.level.pending++
 	l.told = append(l.told, sched.Event{Kind: sched.Preempted, Time: l.time(), ID: j.ID, Cause: why, Attained: attained})
@@ -178,13 +178,14 @@ func (l *life) split(j *job) {
 // newPart makes a pending job of lost tasks.
 func (l *life) newPart(j *job, tasks []int) *job {
 	j.whole.parts++
-	p := &job{Job: *j.Part(j.whole.parts, len(tasks)), arrive: j.arrive, state: pending, whole: j.whole, record: j.record}
+	p := &job{Job: j.Part(j.whole.parts, len(tasks)), arrive: j.arrive, state: pending, whole: j.whole, record: j.record}
 	use := make([]taskuse.Series, len(tasks))
 	for i, k := range tasks {
 		use[i] = j.gang.work.use[k]
 	}
+	work := Usage(use)
 	p.gang = gang{id: int32(len(l.jobs) + len(l.parts)), tasks: len(tasks), demand: j.gang.demand,
-		priority: j.gang.priority, work: Usage(use)}
+		priority: j.gang.priority, work: &work}
 	l.parts = append(l.parts, p)
 	l.partsByID[p.ID] = p
 	l.level.pending++
@@ -216,7 +217,7 @@ func (l *life) preemptShared(j *job, d *sched.Decision) error {
 	for i, k := range tasks {
 		nodes[i] = sched.NodeTasks{Node: l.nodes.Node(int(j.gang.shares[k].node)).Name, Tasks: 1}
 	}
-	l.told = append(l.told, sched.Event{Kind: sched.Preempted, Time: l.time(), ID: j.ID, Job: &part.Job,
+	l.told = append(l.told, sched.Event{Kind: sched.Preempted, Time: l.time(), ID: j.ID, Job: part.Job,
 		Nodes: nodes, Cause: sched.CausePolicy, Attained: attained})
 	l.log.preemptPart(l.now, j, tasks, nodes, part.ID, &d.Reason)
 	if j.gang.left == 0 {

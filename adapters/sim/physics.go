@@ -6,6 +6,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/event"
 	"github.com/hedgesched/hedge/adapters/sim/internal/timeshare"
+	"github.com/hedgesched/hedge/sched/ranges"
 )
 
 // physics is what nodes do to the gangs on them. Its caller is life, which owns the clock: times never fall from one
@@ -20,7 +21,7 @@ type physics interface {
 	// start puts the whole gang on the nodes, from its work done onwards. Work there takes stretch times as long. The
 	// gang keeps on until it stops. The error wraps errNoRoom, and nothing has changed, if the nodes do not hold it;
 	// else ErrTimeOverflow, and the simulation cannot go on.
-	start(at time.Duration, g *gang, on []placement, stretch float64) error
+	start(at time.Duration, g *gang, on ranges.Set, stretch float64) error
 	// stop takes a running gang off its nodes. It returns the work that was done since the start, at full speed.
 	stop(at time.Duration, g *gang) (work time.Duration)
 	// next is the time of the next event of the nodes' own, and whether there is one. With Config.Cycle 0 the policy is
@@ -49,14 +50,14 @@ type gang struct {
 	id     int32     // the job's index
 	tasks  int       // number of tasks
 	demand []float64 // of one task, by resource of the node set
-	work   Work
+	work   *Work
 	// priority orders evictions, least first.
 	priority int
 	// done is the work, at full speed, that need not be done again.
 	done time.Duration
 
 	// Of a gang that runs:
-	on      []placement
+	on      ranges.Set
 	since   time.Duration
 	stretch float64
 	end     event.Handle
@@ -68,11 +69,6 @@ type gang struct {
 type placed struct {
 	handle int32 // -1 if it does not run
 	node   int32
-}
-
-// placement is a number of tasks on the node of an index.
-type placement struct {
-	node, tasks int32
 }
 
 // errNoRoom is a start on nodes that cannot hold the gang. Hosts read it in the cycle's failed events.

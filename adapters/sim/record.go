@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/ranges"
 )
 
 // Class names a kind of job whose figures are kept apart.
@@ -51,8 +52,10 @@ type JobRecord struct {
 	// Told is the probability of meeting the deadline that the policy told with the last start;
 	// [sched.UnknownProbability] if it told none, or if the job never started.
 	Told float64
-	// Nodes held its tasks after the last start.
+	// Nodes held its tasks after the last start. It is empty with Config.Ranges.
 	Nodes []sched.NodeTasks
+	// Ranges are the same nodes by index in Config.Nodes, with Config.Ranges alone.
+	Ranges ranges.Set
 }
 
 // Missed tells that the job had a deadline and did not complete by it.
@@ -64,8 +67,8 @@ func (r *JobRecord) Missed() bool {
 func (r *JobRecord) lost() TaskTime { return taskTime(r.Tasks, r.Lost).plus(r.LostTasks) }
 
 // begin notes a start.
-func (r *JobRecord) begin(at time.Duration, nodes []sched.NodeTasks, speed float64, told float64) {
-	r.Start, r.Nodes, r.Speed, r.Told = at, nodes, speed, told
+func (r *JobRecord) begin(at time.Duration, on ranges.Set, nodes []sched.NodeTasks, speed, told float64) {
+	r.Start, r.Ranges, r.Nodes, r.Speed, r.Told = at, on, nodes, speed, told
 	if r.FirstStart < 0 {
 		r.FirstStart = at
 	}

@@ -58,8 +58,14 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	loop, err := sched.NewLoop(e.life, cfg.Policy, cfg.Predictor,
-		sched.WithStopwatch(e.watch), sched.WithCycle(cfg.Cycle))
+	opts := []sched.Option{sched.WithStopwatch(e.watch), sched.WithCycle(cfg.Cycle)}
+	if cfg.Ranges && len(cfg.Outages) == 0 { // nodes that are lost would change the numbers of others
+		opts = append(opts, sched.WithRanges())
+	}
+	if cfg.Fresh {
+		opts = append(opts, sched.WithFreshPredictions())
+	}
+	loop, err := sched.NewLoop(e.life, cfg.Policy, cfg.Predictor, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
@@ -110,6 +116,7 @@ func newEngine(cfg *Config) (*engine, error) {
 	}
 	e.stats.stops = map[string]int{}
 	l.log = newLogger(cfg.Log, l.nodes)
+	l.log.goByRanges(cfg.LogRanges)
 	return e, nil
 }
 

@@ -360,7 +360,7 @@ func TestBadInputIsNamed(t *testing.T) {
 				j.Speeds, j.Work = sched.SpeedsOf(sched.Speed{Factor: 1e-6}), sim.Runtime(time.Hour)
 			})
 		}, sim.ErrJob},
-		"deadline":     {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
+		"deadline": {func(c *sim.Config) { c.Jobs = job(func(j *sim.Job) { j.Deadline = -1 }) }, sim.ErrJob},
 		"resource": {func(c *sim.Config) {
 			c.Jobs = job(func(j *sim.Job) { j.Demand = sched.Resources{"gpu": 1} })
 		}, sim.ErrJob},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/internal/timeshare"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/ranges"
 	"github.com/hedgesched/hedge/sched/usage"
 )
 
@@ -35,20 +36,16 @@ func newShared(nodes *sched.NodeSet, window time.Duration) (*shared, error) {
 	return &shared{machines: timeshare.New(capacity, window), cpu: 0, memory: 1}, nil
 }
 
-func (x *shared) start(at time.Duration, g *gang, on []placement, _ float64) error {
-	total := int64(0)
-	for _, p := range on {
-		total += int64(p.tasks)
-	}
-	if total != int64(g.tasks) {
+func (x *shared) start(at time.Duration, g *gang, on ranges.Set, _ float64) error {
+	if on.Tasks() != int64(g.tasks) {
 		return errNoRoom
 	}
 	g.on, g.since, g.left = on, at, g.tasks
 	g.shares = slices.Grow(g.shares[:0], g.tasks)
-	for _, p := range on {
-		for range p.tasks {
+	for node, tasks := range on.All() {
+		for range tasks {
 			k := len(g.shares)
-			g.shares = append(g.shares, placed{node: p.node, handle: x.machines.Start(at, p.node, timeshare.Task{
+			g.shares = append(g.shares, placed{node: node, handle: x.machines.Start(at, node, timeshare.Task{
 				Owner: g.id, Index: int32(k), Priority: g.priority, CPU: g.demand[x.cpu], Memory: g.demand[x.memory],
 				Use: g.work.use[k],
 			})})

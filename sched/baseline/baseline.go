@@ -9,6 +9,7 @@ package baseline
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -37,6 +38,8 @@ type queue struct {
 
 	holders place.Holders
 	waits   []waiting // of the plan being made
+	mark    sched.Mark
+	last    sched.Plan // the last one, if it did nothing
 }
 
 // waiting is the reason of a job that waits, to which those are added that hold the room it needs.
@@ -98,6 +101,9 @@ func ranked(name string, by func(*sched.Pending) rank) *queue {
 // Name is fifo, edf, sjf, prio, critical-path or edf-share.
 func (q *queue) Name() string { return q.name }
 
+// TakesRanges says that it is a [sched.RangePolicy].
+func (q *queue) TakesRanges() {}
+
 // Plan starts what fits, in order.
 func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := ctx.Err(); err != nil {
@@ -106,7 +112,13 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	if err := sched.CheckSnapshot(s); err != nil {
 		return nil, err
 	}
-	if forgot := q.cache.renew(s); forgot {
+	news := q.mark.See(s)
+	if news.Nothing && q.cache.idle && q.rests == nil {
+		again := q.last
+		again.Decisions = slices.Clone(again.Decisions)
+		return &again, nil
+	}
+	if forgot := q.cache.renew(s, &news); forgot {
 		q.order.forget()
 	}
 	var sheet struct { // one allocation for most plans
@@ -121,8 +133,9 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	if q.rests != nil {
 		q.rests.Update(s)
 		q.now = s.Now
+		news.Listed = false // all ranks may change
 	}
-	q.order.update(s, &q.cache)
+	q.order.update(s, &q.cache, &news)
 	t.inOrder()
 	t.explain()
 	if len(t.preemptions)+len(t.decisions) > 0 {
@@ -130,6 +143,10 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	}
 	if len(t.preemptions) > 0 {
 		t.plan.Decisions = append(t.preemptions, t.decisions...)
+	}
+	if q.last = (sched.Plan{}); q.cache.idle {
+		q.last = *t.plan
+		q.last.Decisions = slices.Clone(q.last.Decisions)
 	}
 	return t.plan, nil
 }
@@ -149,9 +166,42 @@ type turn struct {
 
 // inOrder takes every job in the queue's order.
 func (t *turn) inOrder() {
-	for i := range t.order.sorted {
-		e := &t.order.sorted[i]
-		t.decide(e.job, e.want)
+	for _, b := range t.order.sorted.of {
+		if t.passes(b) {
+			if t.blocked && t.order.sorted.odd == 0 {
+				break // so do all behind
+			}
+			continue
+		}
+		for i := range b.entries {
+			t.decide(b.entries[i].job, b.entries[i].want)
+		}
+	}
+}
+
+// passes tells that none of a block's jobs can start now, and that it is said so: all of them wait as others do.
+func (t *turn) passes(b *block) bool {
+	w := b.want
+	switch {
+	case b.odd > 0:
+		return false
+	case t.blocked:
+		t.queueUp()
+		return true
+	case t.strict || t.preempts || w == nil,
+		slices.ContainsFunc(w.sites, func(s *site) bool { return s.bound >= b.least }),
+		t.plan.Rest.Code != "" && t.rest != w.required:
+		return false
+	}
+	t.wait(b.entries[0].job, w)
+	t.plan.Stats.Options += len(b.entries)
+	return true
+}
+
+// queueUp lets a job wait behind the head of a strict queue.
+func (t *turn) queueUp() {
+	if t.plan.Rest.Code == "" {
+		t.plan.Rest = sched.Reason{Code: sched.ReasonWaiting, Ahead: t.head, Probability: sched.UnknownProbability}
 	}
 }
 
@@ -163,9 +213,7 @@ func (t *turn) decide(job *sched.Job, w *want) {
 	case w.required.Holds < job.Tasks:
 		t.refuse(job, w, sched.ReasonTooLarge)
 	case t.blocked:
-		if t.plan.Rest.Code == "" {
-			t.plan.Rest = sched.Reason{Code: sched.ReasonWaiting, Ahead: t.head, Probability: sched.UnknownProbability}
-		}
+		t.queueUp()
 		return
 	case t.start(job, w), t.preempts && t.preempt(job, w) && t.start(job, w):
 	default:
@@ -227,7 +275,11 @@ func (t *turn) explain() {
 	}
 	t.holders.Reset(t.snap, t.pack(), t.preemptions)
 	for i := range t.started {
-		t.holders.Start(t.started[i], t.decisions[t.startedAt[i]].Nodes)
+		if d := &t.decisions[t.startedAt[i]]; len(d.Ranges) > 0 {
+			t.holders.StartRanges(t.started[i], d.Ranges)
+		} else {
+			t.holders.Start(t.started[i], d.Nodes)
+		}
 	}
 	found := make(map[*site]sched.Reason, 1)
 	for _, w := range t.waits {
@@ -259,7 +311,7 @@ func (t *turn) start(job *sched.Job, w *want) bool {
 		if p.bound < job.Tasks {
 			continue
 		}
-		nodes, ok := t.pack().Place(w.demand, p.Nodes, job.Tasks)
+		on, ok := t.place(job, w, p)
 		if !ok {
 			// Free resources only shrink until something is preempted, so what
 			// fits now bounds what fits for the jobs to come.
@@ -268,10 +320,21 @@ func (t *turn) start(job *sched.Job, w *want) bool {
 		}
 		t.cache.idle = false
 		t.started, t.startedAt = append(t.started, job), append(t.startedAt, len(t.decisions))
-		t.decisions = append(t.decisions, sched.Decision{Job: job.ID, Kind: sched.Start, Nodes: nodes, Reason: sched.Reason{
+		on.Job, on.Kind, on.Reason = job.ID, sched.Start, sched.Reason{
 			Code: sched.ReasonPlaced, Set: p.Set.String(), Probability: sched.UnknownProbability,
-		}})
+		}
+		t.decisions = append(t.decisions, on)
 		return true
 	}
 	return false
+}
+
+// place packs the gang on nodes of a site, by name or, where that is asked for, by ranges.
+func (t *turn) place(job *sched.Job, w *want, p *site) (on sched.Decision, ok bool) {
+	if t.snap.Ranges {
+		on.Ranges, ok = t.pack().PlaceRanges(w.demand, p.Nodes, job.Tasks)
+	} else {
+		on.Nodes, ok = t.pack().Place(w.demand, p.Nodes, job.Tasks)
+	}
+	return on, ok
 }

@@ -40,7 +40,7 @@ type site struct {
 
 // renew starts a cycle. It forgets all, and says so, if the nodes have changed or, now and
 // then, when more kinds are kept than jobs wait.
-func (c *cache) renew(s *sched.Snapshot) (forgot bool) {
+func (c *cache) renew(s *sched.Snapshot, news *sched.News) (forgot bool) {
 	if c.nodes != s.Nodes || len(c.wants) > 2*len(s.Pending)+1024 {
 		c.nodes = s.Nodes
 		c.wants = make(map[kind]*want)
@@ -48,8 +48,13 @@ func (c *cache) renew(s *sched.Snapshot) (forgot bool) {
 		c.all = c.all[:0]
 		forgot = true
 	}
-	if !c.idle || !slices.Equal(c.free, s.Free) {
+	same := news.SameFree
+	if news.Known {
+		c.free = c.free[:0] // it need not be compared
+	} else if same = slices.Equal(c.free, s.Free); !same {
 		c.free = append(c.free[:0], s.Free...)
+	}
+	if !c.idle || !same {
 		c.forgetBounds()
 	}
 	c.idle = true

@@ -44,38 +44,69 @@ func arrival(a, b *sched.Job) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// order keeps the pending jobs sorted from cycle to cycle, so that a cycle costs one look at each and a
-// search for those that have come and gone.
+// order keeps the pending jobs sorted from cycle to cycle, so that a cycle costs a search for each job that has come
+// and gone. Where nobody tells which these are, it costs a look at each job besides.
 type order struct {
 	rank    func(*sched.Pending) rank
-	sorted  []entry
-	arrived []entry // of the last snapshot, in its order
+	sorted  blocks
+	from    source  // what sorted is made from
+	arrived []entry // of the last snapshot, in its order, if from is snapshots
 	fresh   []entry // scratch: of this one
 	gone    []entry // scratch
 	come    []entry // scratch
 }
 
-// forget drops what is known of the jobs, for when wants have changed.
-func (o *order) forget() { o.sorted, o.arrived = nil, nil }
+// source is what an order is made from.
+type source uint8
 
-// update brings the order up to date with a snapshot.
-func (o *order) update(s *sched.Snapshot, c *cache) {
+const (
+	nothing   source = iota
+	snapshots        // each is compared with the one before
+	listing          // the news lists who has come and gone
+)
+
+// forget drops what is known of the jobs, for when wants have changed.
+func (o *order) forget() { o.sorted, o.from, o.arrived = blocks{}, nothing, nil }
+
+// update brings the order up to date with a snapshot. News may list what has changed since the last one.
+func (o *order) update(s *sched.Snapshot, c *cache, news *sched.News) {
+	if news.Listed && o.from != nothing && o.follow(c, news) {
+		return
+	}
+	if o.from == listing {
+		o.forget()
+	}
+	o.from = snapshots
 	o.diff(s, c)
 	o.arrived, o.fresh = o.fresh, o.arrived
 	if changes := len(o.gone) + len(o.come); changes > 8+len(o.arrived)/8 {
-		o.sorted = append(o.sorted[:0], o.arrived...)
-		slices.SortFunc(o.sorted, func(a, b entry) int { return a.compare(&b) })
+		all := slices.Clone(o.arrived)
+		slices.SortFunc(all, func(a, b entry) int { return a.compare(&b) })
+		o.sorted.fill(all)
 		return
 	}
 	for i := range o.gone {
-		if at, ok := o.find(&o.gone[i]); ok {
-			o.sorted = slices.Delete(o.sorted, at, at+1)
-		}
+		o.sorted.remove(&o.gone[i])
 	}
 	for i := range o.come {
-		at, _ := o.find(&o.come[i])
-		o.sorted = slices.Insert(o.sorted, at, o.come[i])
+		o.sorted.insert(&o.come[i])
 	}
+}
+
+// follow takes in the jobs that have gone and come. It is false where the list is not one of changes to the order.
+func (o *order) follow(c *cache, news *sched.News) bool {
+	o.from, o.arrived = listing, nil
+	for i := range news.Gone {
+		p := &news.Gone[i]
+		if !o.sorted.remove(&entry{rank: o.rank(p), job: p.Job}) {
+			return false
+		}
+	}
+	for i := range news.Come {
+		p := &news.Come[i]
+		o.sorted.insert(&entry{rank: o.rank(p), job: p.Job, want: c.want(p.Job)})
+	}
+	return true
 }
 
 // diff lists the snapshot's jobs and those that have come, gone or changed rank. Both
@@ -104,17 +135,4 @@ func (o *order) diff(s *sched.Snapshot, c *cache) {
 		o.fresh = append(o.fresh, e)
 	}
 	o.gone = append(o.gone, o.arrived[i:]...)
-}
-
-func (o *order) find(e *entry) (int, bool) {
-	lo, hi := 0, len(o.sorted)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if o.sorted[mid].compare(e) < 0 {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo, lo < len(o.sorted) && o.sorted[lo].job == e.job
 }

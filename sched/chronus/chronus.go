@@ -9,9 +9,9 @@
 // the later ones. Nothing takes a reserved lease away. A job that is not accepted runs as best effort does, before it.
 //
 // What reserved leases leave free goes to jobs without leases: those with deadlines that can still be met first, then
-// best effort, and among equals the one with the least machine time. Best effort is stopped where a reserved lease needs
-// the room, the last to be started first. A job that is not accepted but would end within the present lease, and in time, is
-// started at once, if stopping best effort makes room.
+// best effort, and among equals the one with the least machine time. Best effort is stopped where a reserved lease
+// needs the room, the last to be started first. A job that is not accepted but would end within the present lease, and
+// in time, is started at once, if stopping best effort makes room.
 //
 // # What differs
 //
@@ -131,8 +131,8 @@ func (p *Policy) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error)
 	return t.plan, nil
 }
 
-// late sorts jobs that do not run on leases in this cycle: 0 with a deadline that can be met, 1 without, 2 with one that
-// cannot, and 3 those that have later leases.
+// late sorts jobs that do not run on leases in this cycle: 0 with a deadline that can be met, 1 without, 2 with one
+// that cannot, and 3 those that have later leases.
 func late(w *wait) int {
 	switch {
 	case w.known.accepted:

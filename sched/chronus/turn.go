@@ -74,8 +74,8 @@ func (t *turn) start(w *wait) bool {
 	return true
 }
 
-// take starts a job, and stops jobs without leases for it if need be: one after the other until there is room, those of lower
-// priority alone. If all of them do not make room, none is stopped.
+// take starts a job, and stops jobs without leases for it if need be: one after the other until there is room, those of
+// lower priority alone. If all of them do not make room, none is stopped.
 func (t *turn) take(w *wait) {
 	if t.start(w) {
 		return

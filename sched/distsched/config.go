@@ -117,7 +117,7 @@ type Config struct {
 	Stopwatch func() time.Duration
 }
 
-// variants are the systems of section 5.4.1 and two of ours: dist-nocond and dist-chance.
+// variants are the systems of section 5.4.1 and three of ours: dist-nocond, dist-chance and dist-trust.
 var variants = map[string]Config{
 	"dist":           {},
 	"dist-max":       {Maximum: true},
@@ -133,11 +133,12 @@ var variants = map[string]Config{
 	"dist-nopreempt": {Without: Preemption},
 	"dist-nocond":    {Without: Conditioning},
 	"dist-chance":    {WholeLife: true, MemoryRisk: 0.01},
+	"dist-trust":     {Trust: 5 * time.Minute, Without: Preemption},
 }
 
-// Variant returns the configuration of a system by name: those of section 5.4.1 of the thesis, and two of ours. Actual
-// and point differ only in their names, because actual is point with a predictor that knows what jobs use, such as
-// predict.NewPerfectUsage. The error wraps [ErrVariant].
+// Variant returns the configuration of a system by name: those of section 5.4.1 of the thesis, and three of ours.
+// Actual and point differ only in their names, because actual is point with a predictor that knows what jobs use, such
+// as predict.NewPerfectUsage. The error wraps [ErrVariant].
 func Variant(name string) (Config, error) {
 	c, ok := variants[name]
 	if !ok {

@@ -31,6 +31,7 @@ type known struct {
 
 	version uint64 // changes with the forecast of its usage
 	seen    uint64 // the last cycle in which it was in the snapshot
+	started uint64 // the last cycle whose plan started it
 	watched []watch
 
 	memoryOn, cpuOn []sized

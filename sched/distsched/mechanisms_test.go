@@ -152,7 +152,7 @@ func TestConditioning(t *testing.T) {
 }
 
 // TestObservation: a task that uses more than was predicted takes the room that it is seen to use. One that uses less
-// takes what was predicted.
+// takes what was predicted, unless the policy trusts what it sees for long.
 func TestObservation(t *testing.T) {
 	started := func(name string, cycles int, cpu, memory float64) int {
 		p := newPolicy(t, name)
@@ -180,7 +180,11 @@ func TestObservation(t *testing.T) {
 		assert.Equal(t, 1, started("dist", cycles, 2.5, 1.5), "1.5 cores are left")
 		assert.Equal(t, 1, started("dist", cycles, 1, 5), "2.6 of memory are left")
 		assert.Equal(t, 2, started("dist-noobs", cycles, 2.5, 5))
+		assert.Equal(t, 2, started("dist-trust", cycles, 0.1, 0.1), "less, but not for long yet")
+		assert.Equal(t, 1, started("dist-trust", cycles, 1, 5))
 	}
+	assert.Equal(t, 2, started("dist", 20, 0.1, 0.1))
+	assert.Equal(t, 3, started("dist-trust", 20, 0.1, 0.1), "what it is seen to use for more than five minutes")
 }
 
 // TestOthersTakeRoom: so does work that is not ours.

@@ -57,14 +57,20 @@ type option struct {
 	eviction float64     // the probability that a task of the job is evicted
 }
 
-// weigh fills in a candidate's risks, room, and whether one more task fits.
+// weigh fills in a candidate's risks and room, and whether one more task fits. If one does not, what is left of them is
+// undefined.
 func (p *Policy) weigh(k *known, c *candidate) {
 	m := &p.machines.of[c.at]
 	c.changes = m.changes
-	c.fits = p.machines.fits(c.at, k.demand, int(c.count))
+	if c.fits = p.machines.fits(c.at, k.demand, int(c.count)); !c.fits {
+		return
+	}
 	c.memoryRisk, c.memory = risk(m.memory, &k.memoryOn, k.profile.memory, int(c.count)+1, &p.scratch)
+	if c.fits = c.memoryRisk <= min(k.risk, m.risk); !c.fits {
+		return
+	}
 	c.cpuRisk, c.cpu = risk(m.cpu, &k.cpuOn, k.profile.cpu, int(c.count)+1, &p.scratch)
-	c.fits = c.fits && c.memoryRisk <= min(k.risk, m.risk) && c.cpuRisk <= p.cfg.CPURisk
+	c.fits = c.cpuRisk <= p.cfg.CPURisk
 }
 
 // risk is the probability that the total exceeds its limit with count more tasks (equation 5.1), and what is left on

@@ -1,6 +1,6 @@
 // Package hydra is Hydra's scheduling (Yang et al., "Hydra: Deadline-aware and Efficiency-oriented Scheduling for Deep
-// Learning Jobs on Heterogeneous GPUs", IEEE Transactions on Computers, 2023), made from its description. It is there to
-// be compared with.
+// Learning Jobs on Heterogeneous GPUs", IEEE Transactions on Computers, 2023), made from its description. It is there
+// to be compared with.
 //
 // # The rules
 //
@@ -16,9 +16,9 @@
 // # What differs
 //
 // The paper weighs tardiness against completion times with a penalty that changes; how it changes is not known here, so
-// tardiness counts first. Its branch and bound stops after some seconds; this one stops after a number of nodes, so that
-// plans are the same on any machine. Hydra knows jobs on one GPU only. Jobs of several tasks start here where there is
-// room, in order of submission, before the others.
+// tardiness counts first. Its branch and bound stops after some seconds; this one stops after a number of nodes, so
+// that plans are the same on any machine. Hydra knows jobs on one GPU only. Jobs of several tasks start here where
+// there is room, in order of submission, before the others.
 //
 // The package reads no clock and uses no randomness.
 package hydra

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -76,8 +75,9 @@ func TestBranchAndBound(t *testing.T) {
 	assert.Positive(t, worse, "else the branch and bound would be idle")
 }
 
-// TestFasterMachineForTheUrgent: by hand. Two machines, fast and slow; the job with a deadline fits in time on the fast
-// one only, and the shorter job without a deadline has to go to the slow one.
+// TestFasterMachineForTheUrgent: by hand. Two machines, fast and slow. Round 1 gives the fast one to the short job, which
+// adds 50 s. In round 2 the job with a deadline is in time on the fast one alone, and goes before the short job there,
+// which is then to end after 150 s.
 func TestFasterMachineForTheUrgent(t *testing.T) {
 	speeds := []sched.Speed{{On: sched.NodesWith("rack", "r0"), Factor: 1}, {Factor: 0.5}}
 	s, err := schedtest.Snapshot(schedtest.Nodes(2, 2)).
@@ -96,6 +96,5 @@ func TestFasterMachineForTheUrgent(t *testing.T) {
 			on[d.Job] = "slow"
 		}
 	}
-	assert.Equal(t, map[string]string{"urgent": s.Nodes.Node(0).Name}, on, "short waits for the fast one: 150 s against 100 s")
-	_ = time.Second
+	assert.Equal(t, map[string]string{"urgent": s.Nodes.Node(0).Name}, on, "short waits for the fast one")
 }

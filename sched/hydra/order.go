@@ -54,9 +54,9 @@ func (o *orderer) best(queue []task, ready float64) cost {
 	return least
 }
 
-// modified is the order by modified due date (Baker and Bertrand 1982): next is the task whose deadline, or the end that
-// it would have now if that is later, comes first. Among tasks without a deadline the shortest is first, after all that
-// have one.
+// modified is the order by modified due date (Baker and Bertrand 1982): next is the task whose deadline, or the end
+// that it would have now if that is later, comes first. Among tasks without a deadline the shortest is first, after all
+// that have one.
 func (o *orderer) modified(queue []task, at float64) {
 	o.tried = append(o.tried[:0], queue...)
 	for i := range o.tried {

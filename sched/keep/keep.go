@@ -14,6 +14,16 @@
 // If MachineHours is not set, it is derived from the jobs: it is [Config.Jobs] times the mean size, in machine-hours,
 // of the jobs with deadlines seen so far. docs/keep.md has the frontier of deadline misses against lost work.
 //
+// # Deadlines are believed
+//
+// A user who asks for a job within two hours knows that it can be done in two hours. So the forecast of a job with a
+// deadline is that of jobs as long as the deadline at most: longer ones are taken out of the history that it was made
+// of. A job with a near deadline then counts as short, which it is, and gets its turn. A forecast of nothing but longer
+// runtimes stays, as history and the user disagree. [Config.Doubt] leaves all forecasts as they are. Only histograms
+// change, which are what history gives.
+//
+// # Checkpoints
+//
 // A job that keeps its work when it is stopped ([sched.Job.Checkpoint]) has no such surcharge.
 //
 // The package preempts only what 3Sigma's plan preempts: for a start of higher priority that is verified and happens at
@@ -27,6 +37,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
@@ -42,6 +54,9 @@ type Config struct {
 	// Jobs is the work that may be lost for one met deadline, as a multiple of the mean size of a job with a deadline;
 	// finite and above 0. 0 means [DefaultJobs]. It is not used if MachineHours is set.
 	Jobs float64
+	// Doubt has forecasts stand as they are. Otherwise a job with a deadline is taken to be one that can meet it: see the
+	// package comment.
+	Doubt bool
 	// Plan configures 3Sigma. Its Surcharge must be nil. An empty Name becomes "keep".
 	Plan threesigma.Config
 }
@@ -54,7 +69,9 @@ type Policy struct {
 	plan *threesigma.Policy
 	cfg  Config
 	// known are the jobs with deadlines that wait or run in this cycle, knew those of the last cycle.
-	known, knew map[string]struct{}
+	known, knew map[string]belief
+	// snap is the snapshot as it is believed.
+	snap sched.Snapshot
 	// jobs counts the jobs with deadlines so far. hours is the sum of their machine-hours, worth the sum of what they are
 	// worth at their deadlines.
 	jobs, hours, worth float64
@@ -82,7 +99,7 @@ func New(cfg Config) (*Policy, error) {
 	if cfg.Plan.Name == "" {
 		cfg.Plan.Name = "keep"
 	}
-	p := &Policy{cfg: cfg, known: map[string]struct{}{}, knew: map[string]struct{}{}}
+	p := &Policy{cfg: cfg, known: map[string]belief{}, knew: map[string]belief{}}
 	plan := cfg.Plan
 	plan.Surcharge = p.surcharge
 	var err error
@@ -100,7 +117,45 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	}
 	p.measure(s.Nodes)
 	p.meet(s)
-	return p.plan.Plan(ctx, s)
+	if p.cfg.Doubt {
+		return p.plan.Plan(ctx, s)
+	}
+	return p.plan.Plan(ctx, p.believe(s))
+}
+
+// belief is a forecast, and what is believed of it.
+type belief struct{ from, to *dist.Histogram }
+
+// believe has the forecast of every job with a deadline be one of jobs that take no longer than that. The same forecast
+// gives the same belief from cycle to cycle.
+func (p *Policy) believe(s *sched.Snapshot) *sched.Snapshot {
+	pending, running := p.snap.Pending, p.snap.Running
+	p.snap = *s
+	p.snap.Pending = append(pending[:0], s.Pending...)
+	p.snap.Running = append(running[:0], s.Running...)
+	for i := range p.snap.Pending {
+		q := &p.snap.Pending[i]
+		p.within(q.Job, &q.Prediction)
+	}
+	for i := range p.snap.Running {
+		r := &p.snap.Running[i]
+		p.within(r.Job, &r.Prediction)
+	}
+	return &p.snap
+}
+
+// within changes a forecast to what is believed.
+func (p *Policy) within(j *sched.Job, of *predict.Prediction) {
+	h, ok := of.Dist.(*dist.Histogram)
+	if !ok || j.Deadline <= 0 {
+		return
+	}
+	b := p.known[j.ID]
+	if b.from != h {
+		b = belief{from: h, to: h.AtMost(j.Deadline.Seconds())}
+		p.known[j.ID] = b
+	}
+	of.Dist = b.to
 }
 
 // surcharge is the price of the work that preempting r would lose.
@@ -124,8 +179,8 @@ func (p *Policy) meet(s *sched.Snapshot) {
 		if q.Job.Deadline <= 0 {
 			continue
 		}
-		p.known[q.Job.ID] = struct{}{}
-		if _, ok := p.knew[q.Job.ID]; ok {
+		b, ok := p.knew[q.Job.ID]
+		if p.known[q.Job.ID] = b; ok {
 			continue
 		}
 		runtime := q.Prediction.Point
@@ -141,7 +196,7 @@ func (p *Policy) meet(s *sched.Snapshot) {
 	}
 	for i := range s.Running {
 		if j := s.Running[i].Job; j.Deadline > 0 {
-			p.known[j.ID] = struct{}{} // so that it does not count again when it is preempted
+			p.known[j.ID] = p.knew[j.ID] // so that it does not count again when it is preempted
 		}
 	}
 }

@@ -97,9 +97,9 @@ func mix(x uint64) uint64 {
 // uniform is above 0 and below 1.
 func uniform(hash uint64) float64 { return (float64(hash>>12) + 0.5) / (1 << 52) }
 
-// alike is the probability that a runtime is drawn at its world's quantile. Forecasts err together: a user's jobs are all
-// longer than before, or a day is busy. If all were drawn on their own, their errors would cancel out, and the worlds
-// would be too much alike.
+// alike is the probability that a runtime is drawn at its world's quantile. Forecasts err together: a user's jobs are
+// all longer than before, or a day is busy. If all were drawn on their own, their errors would cancel out, and the
+// worlds would be too much alike.
 const alike = 0.6
 
 // draw is the quantile of a job's runtime in a world: the world's own, or one of the job alone.

@@ -1,6 +1,7 @@
 package outlook_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/outlook"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
 // crowd is a full cluster with a queue. Runtimes are of histograms with heavy tails.
@@ -69,5 +71,29 @@ func BenchmarkLook(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/1e3/float64(b.N), "ms/cycle")
 		})
+	}
+}
+
+// BenchmarkBeside is a cycle of 3Sigma without estimates and with them. The clusters are those of BenchmarkLook.
+func BenchmarkBeside(b *testing.B) {
+	for _, c := range []struct{ nodes, pending int }{{256, 60}, {256, 300}, {12_583, 300}} {
+		for _, estimates := range []bool{false, true} {
+			b.Run(fmt.Sprintf("nodes=%d/pending=%d/estimates=%v", c.nodes, c.pending, estimates), func(b *testing.B) {
+				s := crowd(b, c.nodes, c.pending, 1)
+				policy, err := threesigma.New(threesigma.Config{})
+				require.NoError(b, err)
+				e, err := outlook.New(outlook.Config{})
+				require.NoError(b, err)
+				for b.Loop() {
+					s.Now = s.Now.Add(10 * time.Second)
+					plan, err := policy.Plan(context.Background(), s)
+					require.NoError(b, err)
+					if estimates {
+						_, err = e.Look(s, plan)
+						require.NoError(b, err)
+					}
+				}
+			})
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/internal/odds"
 )
 
 // candidate is a pending job of this cycle.
@@ -18,7 +17,9 @@ type candidate struct {
 	traits  traits
 	size    []float64
 	slow    float64 // expected slowdown, 1 for full speed
-	never   bool    // the plan gives it up, or even empty nodes cannot hold it
+	// fast and off are the slowdowns on the nodes where it is fastest, and off them.
+	fast, off float64
+	never     bool // the plan gives it up, or even empty nodes cannot hold it
 }
 
 // held is a job that runs once the plan is carried out.
@@ -148,16 +149,20 @@ func (e *Estimator) pend(c *cycle, index int) {
 		add(c.free, size, -1)
 		slow := sched.Stretch(c.snap.Nodes.Speed(p.Job, d.Nodes))
 		if p.Job.Speeds.Uneven() {
-			e.slow.learn(slow > stretchAt(p.Job, 0))
+			e.slow.learn(slow > stretchOn(p.Job))
 		}
 		c.running = append(c.running, held{hash: w.hash, runtime: runtime, slow: slow, size: size})
 		e.started(w, c.now)
-		c.starting = append(c.starting, candidate{waiting: w, pending: p, index: index, traits: t, slow: slow})
+		c.starting = append(c.starting, candidate{waiting: w, pending: p, index: index, traits: t, slow: slow,
+			fast: slow, off: slow})
 		return
 	}
 	w.cycles++
 	j := candidate{waiting: w, pending: p, index: index, traits: t, size: size,
-		slow: e.slow.of(p.Job)}
+		slow: e.slow.of(p.Job), fast: stretchOn(p.Job)}
+	if j.off = j.fast; p.Job.Speeds.Uneven() {
+		j.off = stretchOff(p.Job)
+	}
 	for r, x := range size {
 		j.never = j.never || x > c.total[r]+enough
 	}
@@ -280,7 +285,7 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 		left++
 		runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
 		u := mix(j.hash ^ salt)
-		slow := stretchAt(j.job, 0)
+		slow := stretchOn(j.job)
 		if j.job.Speeds.Uneven() && uniform(mix(u)) < e.slow.share() {
 			slow = stretchOff(j.job)
 		}
@@ -416,12 +421,6 @@ func (e *Estimator) tell(c *cycle) []Outlook {
 	return out
 }
 
-// begins fills in the outlook of a job that starts now.
-func (e *Estimator) begins(c *cycle, j *candidate, o *Outlook) {
-	o.Job, o.MeetsDeadline = j.job.ID, math.NaN()
-	e.ends(c, j, o)
-}
-
 // starts fills in the start: the worlds' estimate, corrected by how such estimates came out.
 func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
 	median, spread := e.raw(c, j)
@@ -448,46 +447,3 @@ func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
 
 // prior are the standardised quantiles before anything is learnt: those of the normal distribution.
 var prior = [levels]float64{-1.96, -1.28, -0.67, 0, 0.67, 1.28, 1.96}
-
-// ends adds the runtime to the start, and computes the probability of meeting the deadline.
-func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
-	runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
-	if j.forecast != runtime {
-		j.forecast = runtime
-		for i := range j.runtimes {
-			j.runtimes[i] = runtime.Quantile((float64(i) + 0.5) / parts)
-		}
-	}
-	e.scratch = e.scratch[:0]
-	met, due := 0.0, j.traits.deadline-c.now
-	for a := range parts {
-		start := o.Start.Quantile((float64(a) + 0.5) / parts)
-		for _, x := range j.runtimes {
-			e.scratch = append(e.scratch, start+float64(j.slow*x))
-		}
-		if j.job.Deadline > 0 && due > start {
-			met += runtime.CDF((due-start)/j.slow) / parts
-		}
-	}
-	slices.SortFunc(e.scratch, cmp.Compare[float64])
-	shortest, _ := runtime.Bounds()
-	for l, p := range toldLevels {
-		o.End.at[l] = max(quantileOf(e.scratch, p), o.Start.at[l]+float64(j.slow*shortest))
-	}
-	if j.job.Deadline > 0 {
-		o.MeetsDeadline = e.chance(c, j, met, o.Start.Quantile(0.5))
-	}
-}
-
-// chance is the calibrated probability of meeting the deadline. It is 0 once the deadline has passed.
-func (e *Estimator) chance(c *cycle, j *candidate, met, start float64) float64 {
-	if c.now > j.traits.deadline {
-		return 0
-	}
-	f := odds.Foretold{Chance: odds.Doubtful(met, j.pending.Prediction.Samples),
-		Passed: min(1, (c.now+start-j.traits.submitted)/max(j.job.Deadline.Seconds(), 1))}
-	if due(j.cycles) {
-		e.promises.add(j.job.ID, j.traits.deadline, e.round, f)
-	}
-	return e.odds.Tell(f)
-}

@@ -2,17 +2,18 @@
 //
 // An [Estimator] is shown the snapshot and the plan of every cycle. It simulates the queue forward in several worlds.
 // In each world every running and pending job has a runtime drawn from its distribution, many of them at the same
-// quantile, since forecasts err together. Jobs like the latest arrivals keep arriving, faster or slower. A world takes the queue in one of several orders: by submission (strictly, skipping what does
-// not fit, or with a reservation), by priority, by deadline, by runtime, by worth, or as the plan says. The estimator
-// uses the order that would have estimated past starts best; it never asks the policy itself. The random numbers behind
-// a runtime depend on the job and the world, not on the cycle, so an estimate changes only when something has happened.
-// Samples are kept: if many jobs wait, each cycle renews a few worlds only.
+// quantile, since forecasts err together. Jobs like the latest arrivals keep arriving, faster or slower. A world takes
+// the queue in one of several orders: by submission (strictly, skipping what does not fit, or with a reservation), by
+// priority, by deadline, by runtime, by worth, or as the plan says. The estimator uses the order that would have
+// estimated past starts best; it never asks the policy itself. The random numbers behind a runtime depend on the job
+// and the world, not on the cycle, so an estimate changes only when something has happened. Samples are kept: if many
+// jobs wait, each cycle renews a few worlds only.
 //
 // The result is then corrected by how earlier estimates came out. The ratio of the true wait to the estimated wait is
 // learnt for short and for long waits, from jobs that have started and from jobs that still wait. So the estimates take
-// in what the simulation cannot know: drift of the load, and departures of the policy from its order. Then intervals are
-// widened or narrowed until a tenth of the starts are before the 80 % interval and a tenth after it. The probabilities
-// of meeting deadlines are corrected by the outcomes of earlier ones.
+// in what the simulation cannot know: drift of the load, and departures of the policy from its order. Then intervals
+// are widened or narrowed until a tenth of the starts are before the 80 % interval and a tenth after it. The
+// probabilities of meeting deadlines are corrected by the outcomes of earlier ones.
 //
 // All of this is learnt from the cycles that the estimator is shown. It is lost when the program ends: a new estimator
 // starts from the simulation alone.
@@ -102,7 +103,7 @@ type Estimator struct {
 	orders    scores
 	observed  []observed
 	slow      slowed
-	odds      odds.Calibrator
+	odds      [stages]odds.Calibrator
 	promises  promises
 	turn      int // the order to ask next
 	givesUp   float64
@@ -124,8 +125,11 @@ func New(c Config) (*Estimator, error) {
 	case c.Work < 1:
 		return nil, fmt.Errorf("%w: work of %d, want at least 1", ErrConfig, c.Work)
 	}
-	return &Estimator{config: c, jobs: map[string]*waiting{}, odds: odds.New(),
-		promises: promises{of: map[string]*promise{}}}, nil
+	e := &Estimator{config: c, jobs: map[string]*waiting{}, promises: promises{of: map[string]*promise{}}}
+	for i := range e.odds {
+		e.odds[i] = odds.New()
+	}
+	return e, nil
 }
 
 // waiting is what is known of a pending job.
@@ -173,19 +177,19 @@ func (s *slowed) share() float64 { return (s.sum + 1) / (s.weight + 4) }
 
 // of is how many times longer than at full speed a job is expected to run.
 func (s *slowed) of(j *sched.Job) float64 {
-	fast := stretchAt(j, 0)
+	fast := stretchOn(j)
 	if !j.Speeds.Uneven() {
 		return fast
 	}
 	return fast + float64((stretchOff(j)-fast)*s.share())
 }
 
-// stretchAt is how many times longer than at full speed a job runs at one of its levels.
-func stretchAt(j *sched.Job, level int) float64 {
+// stretchOn is how many times longer than at full speed a job runs where it is fastest.
+func stretchOn(j *sched.Job) float64 {
 	if j.Speeds.Even() {
 		return 1
 	}
-	return sched.Stretch(j.Levels()[level].Factor)
+	return sched.Stretch(j.Levels()[0].Factor)
 }
 
 // stretchOff is the same off the nodes where it is fastest: the mean of the other levels.

@@ -9,7 +9,7 @@ import (
 type promise struct {
 	job      string
 	deadline float64 // seconds since the origin
-	told     []odds.Foretold
+	told     [stages][]odds.Foretold
 	seen     int // round in which the job was last seen
 	done     bool
 	met      bool // if done
@@ -21,8 +21,16 @@ type promises struct {
 	of   map[string]*promise
 }
 
+// The stages of a job's wait, which are calibrated each on its own: a job that has just come is easily judged too well,
+// and one that has waited is judged by what it has waited for.
+const (
+	arriving = iota // in its first cycle
+	waited
+	stages
+)
+
 // add keeps an estimate for a job.
-func (p *promises) add(job string, deadline float64, round int, f odds.Foretold) {
+func (p *promises) add(job string, deadline float64, round, stage int, f odds.Foretold) {
 	m := p.of[job]
 	if m == nil || m.deadline != deadline {
 		m = &promise{job: job, deadline: deadline}
@@ -30,12 +38,12 @@ func (p *promises) add(job string, deadline float64, round int, f odds.Foretold)
 		p.list = append(p.list, m)
 	}
 	m.seen = round
-	m.told = append(m.told, f)
+	m.told[stage] = append(m.told[stage], f)
 }
 
 // review learns from jobs whose deadlines have passed: those that have finished, and those that still wait or run. It
-// does not learn earlier from those that finish in time. Else what is learnt would be too good, since it is known sooner
-// of a job that it meets its deadline than that it misses it. A job that has disappeared teaches nothing.
+// does not learn earlier from those that finish in time. Else what is learnt would be too good, since it is known
+// sooner of a job that it meets its deadline than that it misses it. A job that has disappeared teaches nothing.
 func (e *Estimator) review(c *cycle) {
 	finished := map[string]float64{}
 	for _, d := range c.snap.Completed {
@@ -71,8 +79,10 @@ func (e *Estimator) review(c *cycle) {
 }
 
 func (e *Estimator) keepWord(m *promise, met bool) {
-	for _, f := range m.told {
-		e.odds.Learn(f, met)
+	for stage := range m.told {
+		for _, f := range m.told[stage] {
+			e.odds[stage].Learn(f, met)
+		}
 	}
 	e.forget(m)
 }

@@ -39,12 +39,12 @@ func TestReview(t *testing.T) {
 			e, err := New(Config{})
 			require.NoError(t, err)
 			e.origin = at(0)
-			e.promises.add("j", 100, 0, odds.Foretold{Chance: 0.5})
+			e.promises.add("j", 100, 0, waited, odds.Foretold{Chance: 0.5})
 			for _, s := range c.seen {
 				e.round++
 				e.review(&cycle{snap: s, now: s.Now.Sub(at(0)).Seconds()})
 			}
-			jobs, met := e.odds.Learnt()
+			jobs, met := e.odds[waited].Learnt()
 			assert.Equal(t, []float64{c.jobs, c.met}, []float64{jobs, met})
 		})
 	}

@@ -22,7 +22,7 @@ type tail struct {
 const (
 	// miss is the share of starts that belong beyond an end.
 	miss = 0.1
-	// pace is how far a verdict moves a tail. Half and twice as much gave 80 to 87 % on google and kth, this 80 to 83 %.
+	// pace is how far a verdict moves a tail. Half and twice as much make little difference on google and kth.
 	pace = 0.1
 	// narrowest and widest limit the widening.
 	narrowest, widest = -1, 2.5

@@ -1,9 +1,11 @@
 package place
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/ranges"
 )
 
 // Placer packs gangs on the free resources of a snapshot's nodes, and keeps account of them while a plan is made. It is
@@ -26,7 +28,7 @@ func NewPlacer(s *sched.Snapshot) *Placer {
 
 // Reset starts again with what is free in the snapshot. It does not allocate unless the cluster has grown.
 func (p *Placer) Reset(s *sched.Snapshot) {
-	p.ledger.Reset(s.Nodes, s.Free)
+	p.ledger.ResetTo(s)
 	p.nodes, p.first = s.Nodes, 0
 }
 
@@ -34,7 +36,12 @@ func (p *Placer) Reset(s *sched.Snapshot) {
 func (p *Placer) Free() []float64 { return p.ledger.Free() }
 
 // Fits is the number of tasks of the demand that fit on these nodes now; see [sched.Ledger.Fits].
-func (p *Placer) Fits(demand []float64, nodes []int32) int { return p.ledger.Fits(demand, nodes) }
+func (p *Placer) Fits(demand []float64, nodes []int32) int {
+	if p.whole(demand, nodes) {
+		return p.ledger.Vacant()
+	}
+	return p.ledger.Fits(demand, nodes)
+}
 
 // FitsAtLeast reports whether k tasks of the demand fit on these nodes. It looks at no more nodes than it needs.
 func (p *Placer) FitsAtLeast(demand []float64, nodes []int32, k int) bool {
@@ -45,8 +52,62 @@ func (p *Placer) FitsAtLeast(demand []float64, nodes []int32, k int) bool {
 // which the fewest tasks fit are filled first, so that roomy nodes stay whole. Ties are in the order of nodes. Tasks
 // that need whole nodes get the first k free ones.
 func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]sched.NodeTasks, bool) {
-	if k < 1 {
+	if p.whole(demand, nodes) {
+		on, ok := p.placeWhole(demand, k)
+		if !ok {
+			return nil, false
+		}
+		out := p.room(k)
+		for n := range on.All() {
+			out = append(out, sched.NodeTasks{Node: p.nodes.Node(int(n)).Name, Tasks: 1})
+		}
+		return out, true
+	}
+	if !p.pick(demand, nodes, k) {
 		return nil, false
+	}
+	out := p.room(min(k, len(p.keys)))
+	for n, tasks := range p.picked(demand, nodes, k) {
+		out = append(out, sched.NodeTasks{Node: p.nodes.Node(int(n)).Name, Tasks: int(tasks)})
+	}
+	return out, true
+}
+
+// PlaceRanges is Place with the nodes as ranges.
+func (p *Placer) PlaceRanges(demand []float64, nodes []int32, k int) (ranges.Set, bool) {
+	if p.whole(demand, nodes) {
+		return p.placeWhole(demand, k)
+	}
+	if !p.pick(demand, nodes, k) {
+		return nil, false
+	}
+	var out ranges.Set
+	for n, tasks := range p.picked(demand, nodes, k) {
+		out = out.Append(n, tasks)
+	}
+	return out, true
+}
+
+// whole tells that the tasks need whole nodes, all of which are alike and may be used.
+func (p *Placer) whole(demand []float64, nodes []int32) bool {
+	return p.nodes.IsAll(nodes) && p.ledger.Whole(demand)
+}
+
+// placeWhole takes the first k nodes that are wholly free.
+func (p *Placer) placeWhole(demand []float64, k int) (ranges.Set, bool) {
+	if free := p.ledger.Vacant(); k < 1 || free < k {
+		p.short = free
+		return nil, false
+	}
+	on := p.ledger.FirstVacant(k)
+	p.ledger.TakeAll(on, demand)
+	return on, true
+}
+
+// pick fills keys with the nodes to look at, in the order in which they are filled. It is false if k tasks do not fit.
+func (p *Placer) pick(demand []float64, nodes []int32, k int) bool {
+	if k < 1 {
+		return false
 	}
 	p.keys = p.keys[:0]
 	total, single := int64(0), 0 // the total may overflow an int of 32 bits
@@ -65,29 +126,33 @@ func (p *Placer) Place(demand []float64, nodes []int32, k int) ([]sched.NodeTask
 	}
 	if total < int64(k) {
 		p.short = int(total)
-		return nil, false
+		return false
 	}
 	if single < len(p.keys) {
 		slices.Sort(p.keys)
 	}
-	out := p.room(min(k, len(p.keys)))
-	for _, key := range p.keys {
-		n := int(nodes[uint32(key)])
-		tasks := min(k, int(key>>32))
-		p.ledger.Take(n, demand, tasks)
-		out = append(out, sched.NodeTasks{Node: p.nodes.Node(n).Name, Tasks: tasks})
-		if k -= tasks; k == 0 {
-			break
+	return true
+}
+
+// picked takes k tasks from the nodes that pick has found, and yields each node with its tasks.
+func (p *Placer) picked(demand []float64, nodes []int32, k int) iter.Seq2[int32, int32] {
+	return func(yield func(node, tasks int32) bool) {
+		for _, key := range p.keys {
+			n := nodes[uint32(key)]
+			tasks := min(k, int(key>>32))
+			p.ledger.Take(int(n), demand, tasks)
+			if k -= tasks; !yield(n, int32(tasks)) || k == 0 {
+				return
+			}
 		}
 	}
-	return out, true
 }
 
 // begin is the first index of nodes to look at. If nodes are all nodes of the cluster, it skips those before the first
 // with something free; in a full cluster these are many.
 func (p *Placer) begin(demand []float64, nodes []int32) int {
 	all := p.nodes.All()
-	if len(nodes) == 0 || len(nodes) != len(all) || &nodes[0] != &all[0] || !anyPositive(demand) {
+	if !p.nodes.IsAll(nodes) || !anyPositive(demand) {
 		return 0
 	}
 	for p.first < len(all) && !anyPositive(p.ledger.Row(p.first)) {
@@ -126,6 +191,14 @@ func (p *Placer) room(n int) []sched.NodeTasks {
 
 // Release frees what a running job holds, as its preemption does. Nodes that no longer exist are skipped.
 func (p *Placer) Release(r *sched.Running) {
+	if len(r.Ranges) > 0 {
+		demand, on := p.nodes.Holding(r)
+		p.ledger.GiveAll(on, demand)
+		for i := range on {
+			p.first = min(p.first, int(on[i].From))
+		}
+		return
+	}
 	demand, on := p.nodes.Held(r)
 	for i, n := range on {
 		if n >= 0 {
@@ -136,6 +209,11 @@ func (p *Placer) Release(r *sched.Running) {
 
 // Keep undoes Release.
 func (p *Placer) Keep(r *sched.Running) {
+	if len(r.Ranges) > 0 {
+		demand, on := p.nodes.Holding(r)
+		p.ledger.TakeAll(on, demand)
+		return
+	}
 	demand, on := p.nodes.Held(r)
 	for i, n := range on {
 		if n >= 0 {

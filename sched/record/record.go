@@ -44,8 +44,8 @@
 // Reading is strict: a field that is unknown, missing, double or out of range is refused with a
 // [*dist.FormatError] that names it, and so is a newer version. Snapshots of version 1 tell neither their cycle nor
 // what has completed. They are read with a cycle of 10 s, which policies planned by then. Those of versions 1 and 2
-// know no usage, no parts of jobs, and no jobs held back for others. Those before 4 have two speeds at most: full speed on
-// the nodes that a job prefers, and a slowdown elsewhere.
+// know no usage, no parts of jobs, and no jobs held back for others. Those before 4 have two speeds at most: full speed
+// on the nodes that a job prefers, and a slowdown elsewhere.
 package record
 
 import (

@@ -665,3 +665,20 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		assert.Equal(t, c.fields, fields, "%T", c.of)
 	}
 }
+
+// TestSlowdownsOfOld: versions before 4 have full speed on the preferred nodes and a slowdown elsewhere.
+func TestSlowdownsOfOld(t *testing.T) {
+	const old = `{"version":3,"now":"2018-04-23T00:16:40Z","cycle":"2s",` +
+		`"nodes":[{"name":"n0","labels":{"rack":"r1"},"capacity":{"node":1}}],"free":[0],"dists":[],"pending":[],"running":[` +
+		`{"job":{"id":"j","tasks":1,"preferred":[{"key":"rack","values":["r0"]}],"slowdown":1.5,` +
+		`"submitted":"2018-04-23T00:00:00Z"},"prediction":{"point":9},"started":"2018-04-23T00:10:00Z",` +
+		`"nodes":[{"node":"n0","tasks":1}],"slowed":true}]}`
+	s, err := record.Unmarshal([]byte(old))
+	require.NoError(t, err)
+	assert.Equal(t, "rack=r0 1; other 0.6666666666666666", s.Running[0].Job.Speeds.String())
+	assert.InDelta(t, 1.5, sched.Stretch(s.Running[0].Speed), 0)
+	for _, bad := range []string{`"slowdown":0.5`, `"slowdown":1.5,"speeds":[{"speed":1}]`} {
+		_, err := record.Unmarshal([]byte(strings.Replace(old, `"slowdown":1.5`, bad, 1)))
+		require.Error(t, err, bad)
+	}
+}

@@ -13,11 +13,12 @@ import (
 // A job starts with a belief about its mean task time, taken from history. The belief's variance is the forecast's,
 // multiplied by the ratio of recent squared errors to forecast variances. Every pilot that ends sharpens the belief
 // (section 4.1). So does every other task that ends while more tasks wait: the job changes its queue once the belief is
-// sure of another.
+// sure of another. But the typical job is often known best by its pilots alone: then history only adds an error. So
+// running medians of both errors are kept, and history has a say beside pilots only while that has lately been better.
 //
 // Sampling delays a job's other tasks, and saves jobs from a wrong queue. Pilots are no extra work. So a job is sampled
-// unless two things hold: history is sure of its queue, and history has lately been right about as often as pilots
-// whenever it was sure. The number of pilots follows the sampling ratio. Fewer pilots save no time, since they run in
+// unless history is sure of its queue, and whenever it was sure it has lately been right about as often as pilots, and
+// with smaller errors. The number of pilots follows the sampling ratio. Fewer pilots save no time, since they run in
 // parallel, and more made no measured difference. If history's median puts the job into the first queue, its pilots
 // wait there instead of in the second queue. That serves small jobs sooner. If history is wrong, only the pilots' time
 // is lost, and not the whole job's.
@@ -39,7 +40,10 @@ type Joint struct {
 	// is the squared error of a forecast over its variance. missed is by how many queues the pilots' estimate was off.
 	// trusted is the same for history, when it was sure.
 	within, excess, missed, trusted float64
-	alarms                          Alarms
+	// Running medians of relative errors, over wide jobs that were sampled and have a history: of the pilots alone, of the
+	// belief after the pilots, and of history alone when it was sure.
+	ofPilots, ofBelief, ofSure float64
+	alarms                     Alarms
 
 	priors []prior
 	holes  []int32
@@ -60,6 +64,9 @@ const (
 	firstExcess  = 4
 	firstMissed  = 0.1
 	firstTrusted = 0.5
+	// firstError is the same for all, so that history has no say before it has proved better. In the paper's section 4.3
+	// the median error of pilots is 9 %.
+	firstError = 0.1
 	// toll is the price of waiting for pilots, in queues per job: as bad as if one job in twenty were off by one queue.
 	toll = 0.05
 	// follow is the weight of the latest job in the moving averages.
@@ -89,7 +96,7 @@ func NewJoint(past Past, thin int32, ratio *Ratio, queues Queues) (*Joint, error
 		ratio = new(Ratio)
 	}
 	return &Joint{past: past, thin: thin, ratio: ratio, queues: full, within: firstWithin, excess: firstExcess,
-		missed: firstMissed, trusted: firstTrusted}, nil
+		missed: firstMissed, trusted: firstTrusted, ofPilots: firstError, ofBelief: firstError, ofSure: firstError}, nil
 }
 
 // Alarms counts the alarms so far.
@@ -115,7 +122,7 @@ func (p *Joint) Estimate(s *Sample) Answer {
 	switch {
 	case s.Job.Tasks < p.thin:
 		return Answer{Size: p.sizeOfThin(s, k, known), Note: note}
-	case known && k.sure && p.trusted <= p.missed+toll:
+	case known && k.sure && p.ofSure < p.ofPilots && p.trusted <= p.missed+toll:
 		return Answer{Size: size(s, k.belief), Watch: true, Note: note}
 	}
 	k.percent = p.ratio.Next()
@@ -194,7 +201,7 @@ func (p *Joint) again(s *Sample, k *prior) Answer {
 	}
 	b := k.belief
 	b.Variance *= p.excess
-	if p.drift.Alarm() {
+	if p.drift.Alarm() || p.ofBelief >= p.ofPilots {
 		b = predict.Unknown()
 	}
 	b = p.posterior(b, &seen)
@@ -254,6 +261,28 @@ func (p *Joint) score(o *Outcome, k *prior) {
 	if k.percent > 0 {
 		p.ratio.Done(k.percent, o.Completion.Seconds()/o.Ended.Sum)
 		towards(&p.missed, off(o.Pilots.Mean()))
+		if k.forecast != nil {
+			p.judge(k, &o.Pilots, mean)
+		}
+	}
+}
+
+// judge updates the running medians with a wide job that was sampled, and its true mean task time. A median rises or
+// falls by a fixed share with each error above or below it.
+func (p *Joint) judge(k *prior, pilots *Times, mean float64) {
+	towards := func(median *float64, estimate float64) {
+		if math.Abs(estimate-mean) > *median*mean {
+			*median = min(1, *median*(1+follow))
+		} else {
+			*median /= 1 + follow
+		}
+	}
+	b := k.belief
+	b.Variance *= p.excess
+	towards(&p.ofPilots, pilots.Mean())
+	towards(&p.ofBelief, p.posterior(b, pilots).Mean)
+	if k.sure {
+		towards(&p.ofSure, k.belief.Mean)
 	}
 }
 

@@ -82,8 +82,8 @@ func TestSchemesNeedTheirKnowledge(t *testing.T) {
 }
 
 // trial has a joint predictor see jobs of 20 tasks, one after the other, and tells how many of them were sampled. The
-// tasks of a job all take its mean, which is what draw says.
-func trial(j *slearn.Joint, jobs int, draw func(i int) float64) (sampled int) {
+// tasks of a job all take its mean, which is what draw says, but pilots take more and less in turns, by that share.
+func trial(j *slearn.Joint, jobs int, off float64, draw func(i int) float64) (sampled int) {
 	for i := range jobs {
 		mean := draw(i)
 		s := slearn.Sample{Job: agent.Job{ID: int32(10 * i), Tasks: 20}}
@@ -91,8 +91,9 @@ func trial(j *slearn.Joint, jobs int, draw func(i int) float64) (sampled int) {
 		s.Note, s.Size = a.Note, a.Size
 		if a.Pilots > 0 {
 			sampled++
-			n := float64(a.Pilots)
-			s.Pilots = slearn.Times{Count: a.Pilots, Sum: n * mean, Squares: n * mean * mean}
+			n, took := float64(a.Pilots), mean*(1+off)
+			off = -off
+			s.Pilots = slearn.Times{Count: a.Pilots, Sum: n * took, Squares: n * took * took}
 		}
 		s.Ended = slearn.Times{Count: 20, Sum: 20 * mean, Squares: 20 * mean * mean}
 		j.Learn(&slearn.Outcome{Sample: s, Completion: time.Duration(20 * mean * 1e9)})
@@ -108,37 +109,47 @@ func joint(t *testing.T, seconds ...float64) *slearn.Joint {
 	return j
 }
 
-// History that proves right is trusted after a while; one that is sure and wrong never is, and neither is one that is
-// not sure.
+// History that proves better than pilots is trusted after a while. If pilots are better, or if it is sure and wrong or
+// not sure, it never is.
 func TestJointTrustsWhatProvesRight(t *testing.T) {
 	random := agent.NewRandom(1, 2)
 	around := func(mean float64) func(int) float64 {
 		return func(int) float64 { return mean * (0.9 + 0.2*random.Unit()) }
 	}
 	right := joint(t, 19, 20, 21, 20)
-	first := trial(right, 200, around(20))
+	first := trial(right, 200, 0.2, around(20))
 	assert.Less(t, first, 180)
 	assert.Greater(t, first, 20)
-	assert.Zero(t, trial(right, 100, around(20)))
+	assert.Zero(t, trial(right, 100, 0.2, around(20)))
+	assert.Equal(t, 200, trial(joint(t, 19, 20, 21, 20), 200, 0, around(20)), "pilots are never wrong")
 
 	none := joint(t)
-	assert.Equal(t, 1, trial(none, 1, around(20)))
+	assert.Equal(t, 1, trial(none, 1, 0, around(20)))
 	apart := joint(t, 5, 10, 20, 40, 80, 160, 320)
-	assert.Greater(t, trial(apart, 100, func(int) float64 { return 50 * math.Exp2(6*random.Unit()-3) }), 80)
+	assert.Greater(t, trial(apart, 100, 0, func(int) float64 { return 50 * math.Exp2(6*random.Unit()-3) }), 80)
 }
 
-// The posterior stands between history and pilots, and goes with the pilots where they contradict.
+// As long as pilots prove better, a job goes by its pilots. Once they prove worse than the posterior, that stands
+// between history and pilots, and goes with the pilots where they contradict.
 func TestJointJoins(t *testing.T) {
 	for _, c := range []struct{ pilots, from, to float64 }{
-		{21, 20, 21}, {25, 20.5, 25}, {200, 195, 200}, {2, 2, 3},
+		{21, 20, 20.99}, {25, 20.5, 24.99}, {200, 195, 199.999}, {2, 2.00001, 3},
 	} {
-		j := joint(t, 10, 14, 18, 20, 22, 26, 30)
-		s := slearn.Sample{Job: agent.Job{Tasks: 100}}
-		a := j.Estimate(&s)
-		require.Equal(t, 10, a.Pilots)
-		s.Note, s.Pilots = a.Note, slearn.Times{Count: 10, Sum: 10 * c.pilots, Squares: 10 * c.pilots * c.pilots}
-		mean := j.Estimate(&s).Size / 100
-		assert.True(t, mean >= c.from && mean <= c.to, "pilots of %g s: %g s", c.pilots, mean)
+		for _, off := range []float64{0, 0.3} {
+			j := joint(t, 10, 14, 18, 20, 22, 26, 30)
+			random := agent.NewRandom(5, 6)
+			require.Equal(t, 100, trial(j, 100, off, func(int) float64 { return 20 * (0.95 + 0.1*random.Unit()) }))
+			s := slearn.Sample{Job: agent.Job{Tasks: 100}}
+			a := j.Estimate(&s)
+			require.Equal(t, 10, a.Pilots)
+			s.Note, s.Pilots = a.Note, slearn.Times{Count: 10, Sum: 10 * c.pilots, Squares: 10 * c.pilots * c.pilots}
+			mean := j.Estimate(&s).Size / 100
+			if off == 0 {
+				assert.InDelta(t, c.pilots, mean, 1e-9)
+				continue
+			}
+			assert.True(t, mean >= c.from && mean <= c.to, "pilots of %g s: %g s", c.pilots, mean)
+		}
 	}
 }
 
@@ -177,16 +188,16 @@ func TestJointOfThinJobs(t *testing.T) {
 func TestJointRaisesAnAlarm(t *testing.T) {
 	random := agent.NewRandom(3, 4)
 	j := joint(t, 19, 20, 21, 20)
-	trial(j, 300, func(int) float64 { return 20 * (0.9 + 0.2*random.Unit()) })
+	trial(j, 300, 0, func(int) float64 { return 20 * (0.9 + 0.2*random.Unit()) })
 	assert.LessOrEqual(t, j.Alarms().Raised, 1)
 	before := j.Alarms().During
 	longer := func(int) float64 { return 40 * (0.9 + 0.2*random.Unit()) }
-	trial(j, 15, longer)
+	trial(j, 15, 0, longer)
 	assert.Positive(t, j.Alarms().During-before)
-	trial(j, 300, longer)
+	trial(j, 300, 0, longer)
 	during := j.Alarms().During
 	assert.Less(t, during-before, 250, "history keeps the old times in mind for long")
-	trial(j, 100, longer)
+	trial(j, 100, 0, longer)
 	assert.Equal(t, during, j.Alarms().During)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
@@ -61,8 +62,8 @@ func policies() []System {
 			Paper: ours, Policy: newKeep("keep")},
 		System{Name: "keep-perfect", Summary: "keep with the true runtimes, which only a simulation knows", Paper: ours,
 			Policy: newKeep("keep-perfect"), Predictor: fromTruth, Apart: true},
-		System{Name: "chronus", Summary: "reserves leases for jobs with deadlines; others run in between", Paper: chronusPaper,
-			Policy: newChronus, Apart: true},
+		System{Name: "chronus", Summary: "reserves leases for jobs with deadlines; others run in between",
+			Paper: chronusPaper, Policy: newChronus, Apart: true},
 		System{Name: "hydra", Summary: "fills a queue for every machine, the job that adds the least tardiness first, by " +
 			"true runtimes; orders queues by rules", Paper: hydraPaper, Policy: newHydra("hydra", 0), Predictor: fromTruth,
 			Apart: true},
@@ -77,6 +78,8 @@ func policies() []System {
 			Summary: "starts stages in order of deadline; each stage has its share of the time to the job's deadline"},
 		System{Name: "critical-path", Stages: true, Policy: plain(baseline.NewCriticalPath), Predictor: fromTruth,
 			Summary: "starts the stages with the longest remaining path first, by true runtimes, which only a simulation knows"},
+		System{Name: "3sigma-posterior", Paper: ours, Stages: true, Policy: newStages, Predictor: fromStages,
+			Summary: "3sigma that forecasts the later stages of a job also by what its first stages took"},
 		System{Name: "sjf", Summary: "starts jobs in order of estimated runtime", Policy: plain(baseline.NewSJF)},
 		System{Name: "easy", Paper: easyPaper, Policy: backfilling(backfill.NewEasy),
 			Summary: "starts jobs in order of submission, and later jobs early if they do not delay the first waiting job"},
@@ -109,14 +112,24 @@ func sharing() []System {
 		{Name: "dist-nopreempt", Summary: "dist without preemption"},
 		{Name: "dist-nocond", Summary: "dist that ignores how long a lost run had run", Paper: ours},
 		{Name: "dist-chance", Summary: "dist that bounds the probability of evictions, by tasks' peak memory", Paper: ours},
+		{Name: "dist-trust", Summary: "dist without preemption that trusts what tasks are observed to use", Paper: ours},
 	}
 	for i := range list {
 		list[i].Policy, list[i].Shares = shared(list[i].Name), true
+		if takesRisks(list[i].Name) {
+			list[i].Strictness = Strictness{"risk", []float64{0.001, 0.01, 0.05, 0.2, 0.4, 0.7}}
+		}
 		if list[i].Paper == "" {
 			list[i].Paper = distSchedPaper
 		}
 	}
 	return append(list, today()...)
+}
+
+// takesRisks tells whether a variant of DistSched bounds the risk of overload.
+func takesRisks(name string) bool {
+	c, err := distsched.Variant(name)
+	return err == nil && c.Estimate == distsched.Distributions && c.Without&distsched.Overpacking == 0
 }
 
 // today are the policies of today's clusters with shared machines: jobs by deadline, on overcommitted machines.
@@ -132,18 +145,48 @@ func today() []System {
 		{Name: "borg-max", Summary: "edf; a machine's peak is the larger of those of rc-like and n-sigma", Paper: peakPaper},
 	}
 	for i := range list {
-		list[i].Policy, list[i].Predictor, list[i].Shares = overcommitted(list[i].Name), unread, true
+		x := &list[i]
+		x.Policy, x.Predictor, x.Shares, x.Strictness = overcommitted(x.Name), unread, true, strictness(x.Name)
 	}
 	return list
 }
 
+// strictness is the parameter of an overcommitted system.
+func strictness(name string) Strictness {
+	switch c, _ := overcommit.Variant(name); { // a test holds that all are known there
+	case c.Sigmas > 0:
+		return Strictness{"sigmas", []float64{5, 2, 1}}
+	case c.Percentile > 0:
+		return Strictness{"percentile", []float64{99, 90, 50}}
+	case c.Share > 0:
+		return Strictness{"share", []float64{0.9, 0.6}}
+	}
+	return Strictness{"factor", []float64{1, 1.5, 2}}
+}
+
+// strict sets the parameter.
+func strict(c *overcommit.Config, value float64) {
+	switch {
+	case value == 0:
+	case c.Sigmas > 0:
+		c.Sigmas = value
+	case c.Percentile > 0:
+		c.Percentile = value
+	case c.Share > 0:
+		c.Share = value
+	default:
+		c.Capacity = value
+	}
+}
+
 // overcommitted makes EDF on overcommitted machines.
 func overcommitted(name string) func(*Planning) (sched.Policy, error) {
-	return func(*Planning) (sched.Policy, error) {
+	return func(p *Planning) (sched.Policy, error) {
 		c, err := overcommit.Variant(name)
 		if err != nil {
 			return nil, err
 		}
+		strict(&c, p.Strictness)
 		policy, err := overcommit.New(baseline.NewEDF(), c)
 		if err != nil {
 			return nil, err
@@ -177,9 +220,10 @@ func agents() []System {
 			list[i].Agents = switches
 		}
 	}
+	list = append(list, System{Name: "pigeon", Paper: pigeonPaper, Agents: pigeon.Config{},
+		Summary: "spreads tasks over the masters of groups of nodes; some nodes take only short tasks"})
+	list = append(list, sidings()...)
 	list = append(list,
-		System{Name: "pigeon", Summary: "spreads tasks over the masters of groups of nodes; some nodes take only short tasks",
-			Paper: pigeonPaper, Agents: pigeon.Config{}},
 		System{Name: "kairos", Summary: "runs the task with the least attained service first, by preemption; no estimates",
 			Paper: kairosPaper, Agents: kairos.Variance},
 		System{Name: "kairos-random", Summary: "kairos that chooses at random among the nodes with the fewest tasks",
@@ -191,6 +235,25 @@ func agents() []System {
 		System{Name: "yarn-fifo", Summary: "runs tasks in order of arrival, without preemption", Agents: kairos.Config{}},
 	)
 	return append(list, generic()...)
+}
+
+// sidings are the variants of Siding.
+func sidings() []System {
+	list := []System{
+		{Name: "siding", Summary: "pauses long tasks for short ones that find no idle node; long tasks wait in one place"},
+		{Name: "siding-nopause", Summary: "siding without pauses; some nodes take only short tasks"},
+		{Name: "siding-nobound", Summary: "siding without a bound on how long tasks are kept waiting by pauses"},
+		{Name: "siding-nopatience", Summary: "siding whose short tasks never wait for an idle node"},
+		{Name: "siding-fifo", Summary: "siding whose tasks wait in order of arrival, whatever their estimates"},
+		{Name: "siding-noyard", Summary: "siding whose short tasks stay in their group, wherever nodes are idle"},
+	}
+	for i := range list {
+		list[i].Paper = ours
+		if c, err := siding.Named(list[i].Name); err == nil { // a test holds that all are known there
+			list[i].Agents = c
+		}
+	}
+	return list
 }
 
 // generic are the schemes of the generic scheduler GS.
@@ -240,6 +303,20 @@ func variant(name string) func(*Planning) (sched.Policy, error) {
 		}
 		return policy, nil
 	}
+}
+
+// newStages makes 3Sigma under the name of the system whose forecasts go by earlier stages.
+func newStages(p *Planning) (sched.Policy, error) {
+	c, err := p.threeSigma("3sigma")
+	if err != nil {
+		return nil, err
+	}
+	c.Name = "3sigma-posterior"
+	policy, err := threesigma.New(c)
+	if err != nil {
+		return nil, err
+	}
+	return policy, nil
 }
 
 // newKeep makes the policy of package keep.
@@ -304,8 +381,13 @@ func shared(name string) func(*Planning) (sched.Policy, error) {
 			return nil, err
 		}
 		c.Stopwatch = p.Stopwatch
-		if c.Estimate == distsched.Distributions && p.Risk > 0 {
-			c.MemoryRisk = p.Risk
+		if c.Estimate == distsched.Distributions && c.Without&distsched.Overpacking == 0 {
+			c.CPURisk = p.Strictness
+			if p.Risk > 0 {
+				c.MemoryRisk = p.Risk
+			} else if p.Strictness > 0 && !c.WholeLife {
+				c.MemoryRisk = p.Strictness
+			}
 		}
 		policy, err := distsched.New(c)
 		if err != nil {
@@ -326,6 +408,15 @@ func backfilling(policy func(backfill.Estimate) sched.Policy) func(*Planning) (s
 }
 
 func fromHistory(k *Knowledge) (predict.Predictor, error) { return k.History() }
+
+// fromStages is history, corrected by the stages of a job that have ended.
+func fromStages(k *Knowledge) (predict.Predictor, error) {
+	h, err := k.History()
+	if err != nil {
+		return nil, err
+	}
+	return predict.NewPosterior(h)
+}
 
 func fromTruth(k *Knowledge) (predict.Predictor, error) { return predict.NewPerfect(k.Truth) }
 

@@ -50,7 +50,7 @@ type System struct {
 	// ([sched.Plan].Overpacks). A host without such machines should not offer it.
 	Shares bool
 	// Agents configures the agents that a host makes: an eagle.Switches for Eagle's family, a pigeon.Config,
-	// kairos.Choice, bigc.Config, slearn.Scheme or slearn.Staged, or a kairos.Config for a plain queue. A host refuses
+	// siding.Config, kairos.Choice, bigc.Config, slearn.Scheme or slearn.Staged, or a kairos.Config for a plain queue. A host refuses
 	// values of types that it does not know.
 	Agents any
 	// Apart marks a system that a host runs only where it is named: one that is made for few machines or jobs, or that
@@ -58,6 +58,18 @@ type System struct {
 	Apart bool
 	// Stages marks a system that is only for jobs with stages ([sched.Job.After]).
 	Stages bool
+	// Strictness is the parameter by which the policy trades admitted work against overload. Only policies that Shares
+	// marks may have one.
+	Strictness Strictness
+}
+
+// Strictness is a parameter of a policy, with the values that trace its frontier: how much work it admits, at how much
+// overload. Its zero value is no parameter.
+type Strictness struct {
+	// Name is one word, such as risk.
+	Name string
+	// Values are above 0, the strictest first.
+	Values []float64
 }
 
 // Planning configures a policy. Zero fields leave the choice to the policy.
@@ -71,6 +83,9 @@ type Planning struct {
 	// Risk bounds the probability that the memory of a shared machine runs short, in [0, 1]; 0 means the policy's default.
 	// Policies without such a bound ignore it.
 	Risk float64
+	// Strictness is the value of the policy's [System.Strictness]; 0 means the policy's default. Policies without one
+	// ignore it.
+	Strictness float64
 	// Estimate selects the runtimes by which backfill plans. The zero value means the times that users request.
 	Estimate backfill.Estimate
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]; nil leaves them 0.

@@ -19,6 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/solver"
@@ -40,17 +41,20 @@ func TestBuiltinIsWhole(t *testing.T) {
 	list := systems.Builtin().List()
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
-		"keep keep-perfect chronus hydra hydra-bab prio fifo edf edf-share critical-path sjf easy conservative "+
+		"keep keep-perfect chronus hydra hydra-bab prio fifo edf edf-share critical-path 3sigma-posterior sjf easy conservative "+
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
-		"dist-nopreempt dist-nocond dist-chance overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
+		"dist-nopreempt dist-nocond dist-chance dist-trust "+
+		"overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
-		"pigeon kairos kairos-random kairos-sum big-c yarn-fifo "+
+		"pigeon siding siding-nopause siding-nobound siding-nopatience siding-fifo siding-noyard "+
+		"kairos kairos-random kairos-sum big-c yarn-fifo "+
 		"gs-slearn gs-joint gs-3sigma gs-3sigmatl gs-point gs-las gs-fifo gs-oracle "+
 		"gs-slearn-dag gs-3sigma-dag gs-point-dag gs-las-dag gs-oracle-dag"), got)
 	assert.Subset(t, got, threesigma.Variants())
 	assert.Subset(t, got, distsched.Variants())
 	assert.Subset(t, got, overcommit.Variants())
 	assert.Subset(t, got, eagle.Names())
+	assert.Subset(t, got, siding.Names())
 	var again systems.Set
 	for i := range list {
 		require.NoError(t, again.Register(list[i]), got[i])
@@ -109,6 +113,25 @@ func TestPolicies(t *testing.T) {
 }
 
 // TestSolver: a policy that solves opens the solver, once; one that does not leaves it shut. Its error is the policy's.
+// Every value of a parameter of strictness makes a policy, and a system without one has none.
+func TestStrictness(t *testing.T) {
+	set, some := systems.Builtin(), 0
+	for _, s := range set.List() {
+		if !s.Shares {
+			require.Empty(t, s.Strictness.Values, s.Name)
+			continue
+		}
+		require.Equal(t, s.Strictness.Name == "", len(s.Strictness.Values) == 0, s.Name)
+		for _, v := range s.Strictness.Values {
+			p, err := s.Policy(&systems.Planning{Strictness: v})
+			require.NoError(t, err, s.Name)
+			require.Equal(t, s.Name, p.Name())
+			some++
+		}
+	}
+	require.Greater(t, some, 40)
+}
+
 func TestSolver(t *testing.T) {
 	for name, want := range map[string]int{"3sigma": 1, "point-real": 1, "fifo": 0, "prio": 0} {
 		system, err := systems.Builtin().Find(name)

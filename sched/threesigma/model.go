@@ -183,8 +183,8 @@ func (m *model) offers() {
 	}
 }
 
-// offer makes one job's options: a start in every slot on each of its choices. The choices are the levels of its speeds,
-// down to all nodes that it may use at the lowest of them. Each has the runtime of its speed.
+// offer makes one job's options: a start in every slot on each of its choices. The choices are the levels of its
+// speeds, down to all nodes that it may use at the lowest of them. Each has the runtime of its speed.
 func (m *model) offer(k *known) {
 	cfg := &m.policy.cfg
 	waited := m.snap.Now.Sub(k.job.Submitted).Seconds()

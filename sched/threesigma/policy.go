@@ -76,7 +76,7 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 	p.follow(s)
 	p.rests.Update(s)
 	whole := s
-	s = p.reserve(s)
+	s = p.setAside(s)
 	begin := p.cfg.Stopwatch()
 	m := p.build(s)
 	built := p.cfg.Stopwatch()

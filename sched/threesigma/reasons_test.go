@@ -149,7 +149,8 @@ func TestReasonsOfPreferredNodes(t *testing.T) {
 	g := newGPUs(t, 2, planner(t))
 	for i, d := range []time.Duration{0, 100 * time.Minute, 4 * time.Hour} {
 		g.submit(fmt.Sprint("p", i), 1, 8, d, func(j *sched.Job) {
-			j.Speeds = sched.SpeedsOf(sched.Speed{On: sched.NodesWith("gpu-model", "h100"), Factor: 1}, sched.Speed{Factor: 1 / 1.5})
+			j.Speeds = sched.SpeedsOf(sched.Speed{On: sched.NodesWith("gpu-model", "h100"), Factor: 1},
+				sched.Speed{Factor: 1 / 1.5})
 			j.Priority = min(i, 1)
 		})
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/hedgesched/hedge/sched/place"
 )
 
-// ReasonReserved says that the job has waited for longer than [Config.Reserve], and that nodes are kept for it. Start of
-// [sched.Decision] is when the jobs that run there are expected to have ended.
+// ReasonReserved says that the job has waited for longer than [Config.Reserve], and that nodes are kept for it. Start
+// of [sched.Decision] is when the jobs that run there are expected to have ended.
 const ReasonReserved sched.ReasonCode = "reserved"
 
 // surely is the quantile of a running job's remaining time by which a reservation reckons with its end.
@@ -33,9 +33,9 @@ type reservation struct {
 	now  []sched.NodeTasks // where the job starts in this cycle; nil if it waits
 }
 
-// reserve finds the job that has waited too long, if there is one, and takes it and what it is given or kept out of the
-// snapshot that it returns.
-func (p *Policy) reserve(s *sched.Snapshot) *sched.Snapshot {
+// setAside finds the job that has waited too long, if there is one. It returns the snapshot without this job and
+// without what the job is given, or what is kept for it.
+func (p *Policy) setAside(s *sched.Snapshot) *sched.Snapshot {
 	if p.cfg.Reserve == 0 {
 		return s
 	}

@@ -51,8 +51,8 @@ func crowded(t *testing.T, reserve time.Duration, seed uint64) (start time.Durat
 	return 0, told
 }
 
-// TestWideJobsDoNotStarve: a wide job starves behind narrow ones for as long as these come. With a reservation it starts
-// soon after the time that it may wait, when those that ran on its nodes have ended.
+// TestWideJobsDoNotStarve: a wide job starves behind narrow ones for as long as these come. With a reservation it
+// starts soon after the time that it may wait, when those that ran on its nodes have ended.
 func TestWideJobsDoNotStarve(t *testing.T) {
 	for seed := range uint64(3) {
 		never, _ := crowded(t, 0, seed)
@@ -71,7 +71,7 @@ func TestWideJobsDoNotStarve(t *testing.T) {
 	}
 }
 
-// TestReservationKeepsNodes: nothing else starts on what is kept, not even what would fit; other nodes are free for all.
+// TestReservationKeepsNodes: nothing else starts on what is kept, not even what would fit.
 func TestReservationKeepsNodes(t *testing.T) {
 	run := func(id string, node string, ends float64) sched.Running {
 		return sched.Running{Job: be(t, id, 1), Started: epoch, Prediction: forecast(point(t, ends)),

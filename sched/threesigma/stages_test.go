@@ -43,8 +43,8 @@ func TestAStageIsValuedByTheWholeJob(t *testing.T) {
 	}
 }
 
-// Two nodes have just enough time for a job of two stages and two of one stage, all with the same deadline and runtimes,
-// if the first goes first: the others can take turns.
+// Two nodes have just enough time for a job of two stages and two of one stage, all with the same deadline and
+// runtimes, if the first goes first: the others can take turns.
 func TestAStageWithMoreBehindItGoesFirst(t *testing.T) {
 	for _, point := range []bool{false, true} {
 		d := uniform(t, 9*minute, 10*minute)
@@ -116,8 +116,8 @@ func (s *spy) Solve(
 }
 
 // Stages of 10 minutes in slots of 5: a running stage with one behind it holds its node for four slots, and so do two
-// that wait. A stage of two tasks before one of one task holds two nodes for two slots, then one. A stage before a wider
-// one holds its own room, and no more.
+// that wait. A stage of two tasks before one of one task holds two nodes for two slots, then one. A stage before a
+// wider one holds its own room, and no more.
 func TestTheRoomOfLaterStagesIsPlanned(t *testing.T) {
 	d, err := dist.NewPoint(10 * minute)
 	require.NoError(t, err)

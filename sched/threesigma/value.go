@@ -9,7 +9,8 @@ import (
 	"github.com/hedgesched/hedge/utility"
 )
 
-// runtimes are the distributions of a job's runtime at the speeds of its levels ([sched.Job.Levels]), the fastest first.
+// runtimes are the distributions of a job's runtime at the speeds of its levels ([sched.Job.Levels]), the fastest
+// first.
 type runtimes []dist.Distribution
 
 // before are the times from a stage's start to the end of its whole job, which takes rest after the stage, whatever

@@ -50,7 +50,8 @@ func busy(b *testing.B, nodes, pending int) *sched.Snapshot {
 	return s
 }
 
-// BenchmarkAsk asks about one cycle: nodes drained, nodes added, a priority changed.
+// BenchmarkAsk asks about one cycle: nodes drained, nodes added, a priority changed. Where it is planned, the plan
+// before the change is at hand, as in a live loop.
 func BenchmarkAsk(b *testing.B) {
 	s := busy(b, 5_000, 1_000)
 	var changes []whatif.Change
@@ -66,6 +67,14 @@ func BenchmarkAsk(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=5000/pending=1000/%s", name), func(b *testing.B) {
 			for b.Loop() {
 				_, err := whatif.Ask(context.Background(), s, changes, whatif.Fresh(policy), nil)
+				require.NoError(b, err)
+			}
+		})
+		b.Run(fmt.Sprintf("nodes=5000/pending=1000/%s, planned", name), func(b *testing.B) {
+			plan, err := whatif.Fresh(policy)(context.Background(), s)
+			require.NoError(b, err)
+			for b.Loop() {
+				_, err := whatif.Ask(context.Background(), s, changes, whatif.Planned(plan), whatif.Fresh(policy))
 				require.NoError(b, err)
 			}
 		})

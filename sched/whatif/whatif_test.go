@@ -1,6 +1,7 @@
 package whatif_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -271,4 +272,19 @@ func ExampleApply() {
 	}
 	fmt.Println(changed.Nodes.Len(), "nodes,", len(changed.Running), "running;", "free:", changed.Free)
 	// Output: 3 nodes, 0 running; free: [1 1 1]
+}
+
+// TestAskAboutAPlan: the plan at hand is what is compared with, and is not made again.
+func TestAskAboutAPlan(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(1, 1)).
+		Pending(schedtest.Job("a", 1), schedtest.Job("b", 1).Submitted(1)).Build()
+	require.NoError(t, err)
+	idle := &sched.Plan{Rest: sched.Reason{Code: sched.ReasonWaiting}}
+	fifo := baseline.NewFIFO()
+	got, err := whatif.Ask(context.Background(), s, []whatif.Change{{Verb: whatif.Drop, Name: "a"}},
+		whatif.Planned(idle), fifo.Plan)
+	require.NoError(t, err)
+	assert.Same(t, idle, got.Before)
+	assert.Equal(t, []string{"b"}, got.StartsNow)
+	assert.Equal(t, []string{"b"}, got.Gained)
 }

@@ -34,6 +34,9 @@ type Config struct {
 	// Low and High are the range of the factor from the mean to the estimate, uniform, one draw a job; both 0 means the
 	// mean itself. Otherwise 0 < Low <= High <= 1000.
 	Low, High float64
+	// PauseCost and ResumeCost, from 0 to an hour, are what a pause and a resumption take from their slot: the task that
+	// has a worker's next slot after a pause takes so much longer, and so does a task that goes on.
+	PauseCost, ResumeCost time.Duration
 	// Crashes is how many workers crash an hour, of all and on average, until all jobs are done; from 0 to 1,000,000.
 	Crashes float64
 	// Repair is how long a crashed worker is away; it must be above Delay if there are crashes.
@@ -56,6 +59,8 @@ type Result struct {
 	Events, Messages int64
 	// Launches counts the tasks that were started, Crashed the workers that crashed.
 	Launches, Crashed int64
+	// Pauses counts those of tasks.
+	Pauses int64
 }
 
 // JobResult is what became of a job: when it was submitted, and when its last task ended.
@@ -148,6 +153,10 @@ func (c *Config) check(work *Workload, workers int) error {
 		return wrong("the delay", c.Delay, "0 to an hour")
 	case c.Cutoff < 0:
 		return wrong("the cutoff", c.Cutoff, "at least 0")
+	case c.PauseCost < 0 || c.PauseCost > time.Hour:
+		return wrong("the cost of a pause", c.PauseCost, "0 to an hour")
+	case c.ResumeCost < 0 || c.ResumeCost > time.Hour:
+		return wrong("the cost of a resumption", c.ResumeCost, "0 to an hour")
 	case !(c.Low >= 0 && c.High >= c.Low && c.High <= 1000) || c.Low == 0 && c.High > 0:
 		return wrong("the factor of estimates", fmt.Sprintf("%g to %g", c.Low, c.High), "above 0 and in order, at most 1000")
 	case !(c.Crashes >= 0 && c.Crashes <= 1e6):
@@ -176,13 +185,16 @@ func checkWork(work *Workload) error {
 		}
 		phase = work.Jobs[i].Phase
 	}
-	last := time.Duration(math.MaxInt64)
-	for i, r := range work.Runtimes {
-		if r < 0 {
-			return fmt.Errorf("%w: task %d takes %v", ErrWorkload, i, r)
-		}
-		if last -= r; last < 0 {
-			return fmt.Errorf("%w: its tasks take more than %v together", ErrWorkload, time.Duration(math.MaxInt64))
+	for i := range work.Jobs {
+		left := time.Duration(math.MaxInt64)
+		for _, r := range work.Tasks(&work.Jobs[i]) {
+			if r < 0 {
+				return fmt.Errorf("%w: a task of job %d takes %v", ErrWorkload, i, r)
+			}
+			if left -= r; left < 0 {
+				return fmt.Errorf("%w: the tasks of job %d take more than %v together", ErrWorkload, i,
+					time.Duration(math.MaxInt64))
+			}
 		}
 	}
 	return nil

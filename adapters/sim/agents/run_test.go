@@ -19,6 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/slearn"
 )
 
@@ -92,6 +93,37 @@ func TestPhysicsOfSlots(t *testing.T) {
 	assert.EqualValues(t, 3, r.Launches)
 	assert.InDelta(t, 9, r.Jobs[0].Wait, 1e-12, "launched at 0 and at 9")
 	assert.Zero(t, r.Jobs[1].Wait)
+}
+
+// Job 0 of 10 s is paused at 4 for job 1 of 2 s, which so ends at 9, and goes on until 18. Job 2 pays for no pause.
+func TestPausesAreCharged(t *testing.T) {
+	s := &script{step: func(_ agent.Addr, _ time.Duration, in *agent.Input[int], out *agent.Output[int]) {
+		first := agent.Task{Job: 0}
+		switch {
+		case in.Kind == agent.Submitted && in.Job.ID == 1:
+			out.Pause(first)
+			out.Launch(agent.Task{Job: 1})
+		case in.Kind == agent.Submitted:
+			out.Launch(agent.Task{Job: in.Job.ID})
+		case in.Kind == agent.Ended:
+			if in.Task.Job == 1 {
+				out.Resume(first)
+			}
+			out.Done(in.Task.Job)
+		}
+	}}
+	w := jobs(10*time.Second, 2*time.Second, time.Second)
+	w.Jobs[1].Submit, w.Jobs[2].Submit = 4*time.Second, 30*time.Second
+	r, err := agents.Run(w, s, agents.Config{PauseCost: 3 * time.Second, ResumeCost: 3 * time.Second})
+	require.NoError(t, err)
+	assert.Equal(t, 9*time.Second, r.Jobs[1].End)
+	assert.Equal(t, 18*time.Second, r.Jobs[0].End)
+	assert.Equal(t, 31*time.Second, r.Jobs[2].End)
+	assert.EqualValues(t, 1, r.Pauses)
+	for _, c := range []agents.Config{{PauseCost: -1}, {ResumeCost: -1}, {PauseCost: 2 * time.Hour}} {
+		_, err := agents.Run(w, s, c)
+		assert.ErrorIs(t, err, agents.ErrConfig)
+	}
 }
 
 // A later phase is submitted when the phase before it is done, and counts for the first; others come at their times.
@@ -225,8 +257,15 @@ func TestBadParametersAreRefused(t *testing.T) {
 	assert.ErrorIs(t, err, agents.ErrWorkload)
 	_, err = agents.Run(jobs(-1), s, agents.Config{})
 	assert.ErrorIs(t, err, agents.ErrWorkload)
-	_, err = agents.Run(jobs(math.MaxInt64, 1), s, agents.Config{})
+	long := jobs(math.MaxInt64, 1)
+	long.Jobs = []agents.Job{{Tasks: 2}}
+	_, err = agents.Run(long, s, agents.Config{})
 	assert.ErrorIs(t, err, agents.ErrWorkload)
+	long = jobs(math.MaxInt64)
+	long.Jobs[0].Submit = 1
+	_, err = agents.Run(long, bigCOf(t, 1), agents.Config{})
+	require.ErrorIs(t, err, agents.ErrWorkload)
+	assert.ErrorContains(t, err, "would end after")
 }
 
 // The slice that package published is tested with.
@@ -256,6 +295,15 @@ func pigeonOf(t testing.TB, workers int) *pigeon.System {
 	return s
 }
 
+func sidingOf(t testing.TB, name string, workers int) *siding.System {
+	c, err := siding.Named(name)
+	require.NoError(t, err)
+	c.Workers, c.Group, c.Seed = workers, 20, 1
+	s, err := siding.New(c)
+	require.NoError(t, err)
+	return s
+}
+
 func kairosOf(t testing.TB, workers int) *kairos.System {
 	s, err := kairos.New(kairos.Config{Workers: workers, Queue: 2, Quantum: 100 * time.Second, Interval: time.Second,
 		Guard: 3, GuardQuanta: 2, Seed: 1})
@@ -263,7 +311,7 @@ func kairosOf(t testing.TB, workers int) *kairos.System {
 	return s
 }
 
-func gsOf(t *testing.T, scheme slearn.Scheme, workers int) *slearn.System {
+func gsOf(t testing.TB, scheme slearn.Scheme, workers int) *slearn.System {
 	t.Helper()
 	c := slearn.Config{Workers: workers, Seed: 1}
 	require.NoError(t, scheme.Configure(&c, &slearn.Knowledge{ThinLimit: 3}))
@@ -300,6 +348,11 @@ func runs(t *testing.T, w *agents.Workload, c agents.Config) map[string]*agents.
 	r, err := agents.Run(w, pigeonOf(t, 100), c)
 	require.NoError(t, err)
 	found["pigeon"] = r
+	for _, name := range []string{"siding", "siding-nopause"} {
+		r, err = agents.Run(w, sidingOf(t, name, 100), c)
+		require.NoError(t, err)
+		found[name] = r
+	}
 	r, err = agents.Run(w, kairosOf(t, 100), c)
 	require.NoError(t, err)
 	found["kairos"] = r
@@ -357,22 +410,33 @@ func TestCrashesAndWrongEstimates(t *testing.T) {
 // Twice the slice, the second after the first has ended, costs no allocations more but for what long jobs bring along.
 func TestNothingIsAllocatedForEvents(t *testing.T) {
 	once := workload(t)
-	twice := &agents.Workload{Jobs: append([]agents.Job(nil), once.Jobs...),
-		Runtimes: append(append([]time.Duration(nil), once.Runtimes...), once.Runtimes...)}
+	twice := doubled(once)
+	for _, name := range []string{"eagle", "hawk", "sparrow", "dlwl", "clwl"} {
+		check(t, name, once, twice, func() agent.System[eagle.Message] { return eagleOf(t, name, 100) })
+	}
+	check(t, "pigeon", once, twice, func() agent.System[pigeon.Message] { return pigeonOf(t, 100) })
+	check(t, "siding", once, twice, func() agent.System[siding.Message] { return sidingOf(t, "siding", 100) })
+	check(t, "big-c", once, twice, func() agent.System[bigc.Message] { return bigCOf(t, 100) })
+	check(t, "kairos", once, twice, func() agent.System[kairos.Message] { return kairosOf(t, 100) })
+}
+
+// doubled is a workload, and the same again long after the first has ended.
+func doubled(once *agents.Workload) *agents.Workload {
+	twice := &agents.Workload{Jobs: slices.Clone(once.Jobs), Runtimes: slices.Concat(once.Runtimes, once.Runtimes)}
 	for _, j := range once.Jobs {
 		j.Submit += 1000 * time.Hour
 		j.First += int32(len(once.Runtimes))
 		twice.Jobs = append(twice.Jobs, j)
 	}
-	for _, name := range []string{"eagle", "hawk", "sparrow", "dlwl", "clwl"} {
-		check(t, name, once, twice, func() agent.System[eagle.Message] { return eagleOf(t, name, 100) })
-	}
-	check(t, "pigeon", once, twice, func() agent.System[pigeon.Message] { return pigeonOf(t, 100) })
-	check(t, "big-c", once, twice, func() agent.System[bigc.Message] { return bigCOf(t, 100) })
-	check(t, "kairos", once, twice, func() agent.System[kairos.Message] { return kairosOf(t, 100) })
+	return twice
 }
 
 func check[M any](t *testing.T, name string, once, twice *agents.Workload, made func() agent.System[M]) {
+	assert.Less(t, steady(t, once, twice, made), 0.02, "%s: allocations for an event", name)
+}
+
+// steady is the allocations for an event once everything has grown to its size.
+func steady[M any](t testing.TB, once, twice *agents.Workload, made func() agent.System[M]) float64 {
 	measure := func(w *agents.Workload) (allocations float64, events int64) {
 		allocations = testing.AllocsPerRun(1, func() {
 			r, err := agents.Run(w, made(), rules())
@@ -384,7 +448,7 @@ func check[M any](t *testing.T, name string, once, twice *agents.Workload, made 
 	a1, e1 := measure(once)
 	a2, e2 := measure(twice)
 	require.Greater(t, e2, e1)
-	assert.Less(t, (a2-a1)/float64(e2-e1), 0.02, "%s: %.0f more allocations in %d more events", name, a2-a1, e2-e1)
+	return (a2 - a1) / float64(e2-e1)
 }
 
 func BenchmarkSystems(b *testing.B) {
@@ -393,14 +457,21 @@ func BenchmarkSystems(b *testing.B) {
 		b.Run(name, func(b *testing.B) { bench(b, w, func() agent.System[eagle.Message] { return eagleOf(b, name, 100) }) })
 	}
 	b.Run("pigeon", func(b *testing.B) { bench(b, w, func() agent.System[pigeon.Message] { return pigeonOf(b, 100) }) })
+	b.Run("siding", func(b *testing.B) {
+		bench(b, w, func() agent.System[siding.Message] { return sidingOf(b, "siding", 100) })
+	})
 	b.Run("big-c", func(b *testing.B) { bench(b, w, func() agent.System[bigc.Message] { return bigCOf(b, 100) }) })
 	b.Run("kairos", func(b *testing.B) { bench(b, w, func() agent.System[kairos.Message] { return kairosOf(b, 100) }) })
+	for name, scheme := range map[string]slearn.Scheme{"gs-slearn": slearn.SLearn, "gs-las": slearn.LAS} {
+		b.Run(name, func(b *testing.B) { bench(b, w, func() agent.System[slearn.Message] { return gsOf(b, scheme, 100) }) })
+	}
 }
 
-// bench reports what a message and a task cost. What is allocated is by the run: queues that grow to their size.
+// bench reports what a message and a placement cost, and what is allocated for an event in the steady state; allocs/op
+// is of whole runs, whose queues grow to their size.
 func bench[M any](b *testing.B, w *agents.Workload, made func() agent.System[M]) {
 	messages, launches := int64(0), int64(0)
-	b.ReportAllocs()
+	allocations := steady(b, w, doubled(w), made)
 	for b.Loop() {
 		r, err := agents.Run(w, made(), rules())
 		require.NoError(b, err)
@@ -408,5 +479,6 @@ func bench[M any](b *testing.B, w *agents.Workload, made func() agent.System[M])
 		launches += r.Launches
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(messages), "ns/message")
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(launches), "ns/task")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(launches), "ns/placement")
+	b.ReportMetric(allocations, "allocs/event")
 }

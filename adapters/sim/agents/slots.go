@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 type node struct {
 	running    []run
 	used       int32
+	paused     int32  // pauses that no task has paid for
 	life, told uint32 // the number of its crashes, and of those that others have been told of
 }
 
@@ -69,7 +72,10 @@ func (w *world[M]) physics(at agent.Addr, a *agent.Action[M]) {
 	case a.Do == agent.Pause:
 		w.stop(n, &n.running[i], paused)
 		w.observe(tasklog.Pause, at, a.Task)
+		n.paused++
+		w.result.Pauses++
 	case a.Do == agent.Resume:
+		n.running[i].left += w.ResumeCost
 		w.start(at, &n.running[i])
 		w.observe(tasklog.Resume, at, a.Task)
 	case a.Do == agent.Kill:
@@ -106,7 +112,16 @@ func (w *world[M]) start(at agent.Addr, r *run) {
 		w.fail("worker %d runs more tasks than its %d slots", at, w.Slots)
 		return
 	}
+	if r.left > math.MaxInt64-w.core.Now() {
+		w.err = cmp.Or(w.err, fmt.Errorf("%w: a task of job %d that starts at %v would end after %v", ErrWorkload, r.job,
+			w.core.Now(), time.Duration(math.MaxInt64)))
+		return
+	}
 	n.used++
+	if n.paused > 0 {
+		n.paused--
+		r.left += w.PauseCost
+	}
 	w.load.change(w.core.Now(), 1)
 	r.since = w.core.Now()
 	w.tasks[r.task].state = running
@@ -176,7 +191,7 @@ func (w *world[M]) crash() {
 			w.tasks[r.task].state = waiting
 			w.observe(tasklog.Stop, agent.Addr(at), agent.Task{Job: r.job, Index: r.task - w.work.Jobs[r.job].First})
 		}
-		n.running = n.running[:0]
+		n.running, n.paused = n.running[:0], 0
 		w.observe(tasklog.Loss, agent.Addr(at), agent.Task{})
 		w.core.After(w.Repair, restarted, happening[M]{to: agent.Addr(at)})
 	}

@@ -32,6 +32,7 @@ type Job struct {
 	Lost        time.Duration // run time thrown away
 	Speed       float64       // of the last start; 0 if it never started
 	Nodes       []Node        // of the last start
+	Ranges      []Range       // in place of Nodes, in a log of schema 2
 }
 
 // Report is the result for a log that has passed the check, with the metrics derived from it.
@@ -92,8 +93,9 @@ type life struct {
 	after    []string
 	runtime  time.Duration
 	speeds   []Speed
-	demand   map[string]float64
+	demand   []amount
 	required []Term
+	on       []Range // of the run
 	// keeps tells that preemptions cost it no work. behind is the work done in earlier runs, at full speed, and kept is
 	// how long those runs took.
 	keeps        bool
@@ -104,25 +106,18 @@ type life struct {
 	open            int
 }
 
-// machine is a node and what its tasks hold.
-type machine struct {
-	capacity, held map[string]float64
-	labels         map[string]string
-	jobs           int
-}
-
 type checker struct {
-	opts     Options
-	header   *Header
-	trailer  *Trailer
-	lines    int
-	now      time.Duration
-	machines map[string]*machine
-	byID     map[string]*life
-	order    []*life
-	sums     sums
-	cycles   cycles
-	shared   *shared // of a log of shared nodes
+	opts    Options
+	header  *Header
+	trailer *Trailer
+	lines   int
+	now     time.Duration
+	cluster cluster
+	byID    map[string]*life
+	order   []*life
+	sums    sums
+	cycles  cycles
+	shared  *shared // of a log of shared nodes
 }
 
 func (c *checker) line(e *Event) error {
@@ -144,7 +139,7 @@ func (c *checker) line(e *Event) error {
 	}
 	switch e.Kind {
 	case Cluster:
-		return c.cluster(e)
+		return c.begin(e)
 	case End:
 		return c.end(e)
 	case Submit:
@@ -155,7 +150,7 @@ func (c *checker) line(e *Event) error {
 	return nil
 }
 
-func (c *checker) cluster(e *Event) error {
+func (c *checker) begin(e *Event) error {
 	h := e.Header
 	if h.TasksPerNode < 1 {
 		return fmt.Errorf("%w: %d tasks per node", ErrSyntax, h.TasksPerNode)
@@ -166,48 +161,13 @@ func (c *checker) cluster(e *Event) error {
 	c.header = h
 	c.sums.window = h.Span
 	c.cycles = newCycles(h.Cycle)
-	c.machines = make(map[string]*machine, len(e.Nodes))
-	for i := range e.Nodes {
-		n := &e.Nodes[i]
-		if c.machines[n.Node] != nil || n.Node == "" {
-			return fmt.Errorf("%w: node %q twice or unnamed", ErrSyntax, n.Node)
-		}
-		m, err := newMachine(n)
-		if err != nil {
-			return err
-		}
-		c.machines[n.Node] = m
+	if err := c.cluster.fill(e.Nodes); err != nil {
+		return err
 	}
 	if h.Shared {
 		c.shared = newShared(e.Nodes)
 	}
 	return nil
-}
-
-// newMachine checks that what a node offers makes sense and agrees with itself: its tasks are its whole-node units, up
-// to the most that a gang has, and stand for them where no capacity is given. A capacity that is given and empty, "{}",
-// is a node that takes nothing.
-func newMachine(n *Node) (*machine, error) {
-	m := &machine{capacity: n.Capacity, held: map[string]float64{}, labels: n.Labels}
-	if n.Tasks < 0 {
-		return nil, fmt.Errorf("%w: node %q offers %d tasks", ErrSyntax, n.Node, n.Tasks)
-	}
-	if n.Capacity == nil {
-		if n.Tasks == 0 {
-			return nil, fmt.Errorf("%w: node %q offers nothing", ErrSyntax, n.Node)
-		}
-		m.capacity = map[string]float64{"node": float64(n.Tasks)}
-		return m, nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(n.Capacity)) {
-		if amount := n.Capacity[name]; amount < 0 {
-			return nil, fmt.Errorf("%w: node %q offers %g of %q", ErrSyntax, n.Node, amount, name)
-		}
-	}
-	if whole := n.Capacity["node"]; float64(n.Tasks) != min(math.Floor(whole), math.MaxInt32) {
-		return nil, fmt.Errorf(`%w: node %q offers %d tasks, by its capacity %g`, ErrMismatch, n.Node, n.Tasks, whole)
-	}
-	return m, nil
 }
 
 // end checks the last line's statements about cycles.
@@ -247,11 +207,8 @@ func (c *checker) submit(e *Event) error {
 			ID: e.Job, Of: e.Of, Class: e.Class, Tasks: e.Tasks, Submit: e.Time, Deadline: e.Deadline,
 			FirstStart: -1, Start: -1, Finish: -1,
 		},
-		after: e.After, runtime: e.Runtime, speeds: e.Speeds, keeps: e.Checkpoint, demand: e.Demand,
-		required: e.Required,
-	}
-	if len(j.demand) == 0 {
-		j.demand = map[string]float64{"node": 1}
+		after: e.After, runtime: e.Runtime, speeds: e.Speeds, keeps: e.Checkpoint,
+		demand: c.cluster.amounts(e.Demand), required: e.Required,
 	}
 	c.byID[e.Job] = j
 	c.order = append(c.order, j)
@@ -297,25 +254,26 @@ func (c *checker) start(j *life, e *Event) error {
 			return fmt.Errorf("%w: it starts before job %q has finished", ErrState, parent)
 		}
 	}
-	total, speed := 0, 1.0
-	for _, n := range e.Nodes {
-		m := c.machines[n.Node]
-		if m == nil {
-			return fmt.Errorf("%w: %q is unknown", ErrNode, n.Node)
+	on, err := c.cluster.places(e)
+	if err != nil {
+		return err
+	}
+	total, speed := int64(0), 1.0
+	for _, r := range on {
+		if r.Tasks < 1 || r.Tasks > j.Tasks {
+			return fmt.Errorf("%w: %d tasks on %q", ErrGang, r.Tasks, c.cluster.names[r.From])
 		}
-		if n.Tasks < 1 || n.Tasks > j.Tasks {
-			return fmt.Errorf("%w: %d tasks on %q", ErrGang, n.Tasks, n.Node)
+		slowest, err := c.cluster.allowed(j, &r)
+		if err != nil {
+			return err
 		}
-		if !matches(j.required, m.labels) {
-			return fmt.Errorf("%w: %q is not among those required", ErrNode, n.Node)
-		}
-		speed = min(speed, j.speedOn(m.labels))
-		total += n.Tasks
-		if err := m.hold(j.demand, n); err != nil {
+		speed = min(speed, slowest)
+		total += int64(r.Tasks) * int64(r.To-r.From)
+		if err := c.cluster.hold(j.demand, &r); err != nil {
 			return err
 		}
 	}
-	if total != j.Tasks {
+	if total != int64(j.Tasks) {
 		return fmt.Errorf("%w: %d of %d tasks start", ErrGang, total, j.Tasks)
 	}
 	said := e.Speed
@@ -328,7 +286,7 @@ func (c *checker) start(j *life, e *Event) error {
 	if speed != said {
 		return fmt.Errorf("%w: the speed is %v, by its nodes %v", ErrMismatch, said, speed)
 	}
-	j.stage, j.Start, j.Speed, j.Nodes = runs, e.Time, speed, e.Nodes
+	j.stage, j.Start, j.Speed, j.Nodes, j.Ranges, j.on = runs, e.Time, speed, e.Nodes, e.Ranges, on
 	if j.FirstStart < 0 {
 		j.FirstStart = e.Time
 	}
@@ -349,8 +307,8 @@ func (c *checker) stop(j *life, e *Event) error {
 	case e.Kind == Preempt && ran > full:
 		return fmt.Errorf("%w: preempted after %v, complete after %v", ErrRuntime, ran, full)
 	}
-	for _, n := range j.Nodes {
-		c.machines[n.Node].drop(j.demand, n)
+	for _, r := range j.on {
+		c.cluster.drop(j.demand, &r)
 	}
 	c.sums.running -= j.Tasks
 	c.sums.lastStop = e.Time
@@ -391,30 +349,6 @@ func (j *life) speedOn(labels map[string]string) float64 {
 		return least
 	}
 	return best
-}
-
-// tolerance is the share of a capacity by which rounded sums may exceed it.
-const tolerance = 1e-6
-
-func (m *machine) hold(demand map[string]float64, n Node) error {
-	m.jobs++
-	for name, amount := range demand {
-		m.held[name] += float64(amount * float64(n.Tasks))
-		if offers := m.capacity[name]; m.held[name] > offers*(1+tolerance) {
-			return fmt.Errorf("%w: %q holds %g of %g %s", ErrOvercommit, n.Node, m.held[name], offers, name)
-		}
-	}
-	return nil
-}
-
-func (m *machine) drop(demand map[string]float64, n Node) {
-	if m.jobs--; m.jobs == 0 {
-		clear(m.held)
-		return
-	}
-	for name, amount := range demand {
-		m.held[name] -= float64(amount * float64(n.Tasks))
-	}
 }
 
 func matches(set []Term, labels map[string]string) bool {

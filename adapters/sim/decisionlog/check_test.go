@@ -130,7 +130,24 @@ func TestTamperingIsCaught(t *testing.T) {
 		"unknown class":                 {replace(2, `"be"`, `"gold"`), decisionlog.ErrSyntax, 2},
 		"no tasks":                      {replace(2, `"tasks":3`, `"tasks":0`), decisionlog.ErrSyntax, 2},
 		"slow-down below one":           {replace(4, `1.5`, `0.5`), decisionlog.ErrSyntax, 4},
-		"other schema":                  {replace(1, `"schema":1`, `"schema":2`), decisionlog.ErrSyntax, 1},
+		"other schema":                  {replace(1, `"schema":1`, `"schema":3`), decisionlog.ErrSyntax, 1},
+		"range of no node": {replace(3, `"nodes":[{"node":"a","tasks":2},{"node":"b","tasks":1}]`,
+			`"node_ranges":[[0,1,2],[2,3]]`), decisionlog.ErrNode, 3},
+		"range with too little room": {replace(3, `"nodes":[{"node":"a","tasks":2},{"node":"b","tasks":1}]`,
+			`"node_ranges":[[0,1,3]]`), decisionlog.ErrOvercommit, 3},
+		"range twice": {replace(3, `"nodes":[{"node":"a","tasks":2},{"node":"b","tasks":1}]`,
+			`"node_ranges":[[0,1,2],[0,1]]`), decisionlog.ErrOvercommit, 3},
+		"ranges of too few": {replace(3, `"nodes":[{"node":"a","tasks":2},{"node":"b","tasks":1}]`,
+			`"node_ranges":[[0,2]]`), decisionlog.ErrGang, 3},
+		"ranges of too many": {replace(3, `"nodes":[{"node":"a","tasks":2},{"node":"b","tasks":1}]`,
+			`"node_ranges":[[0,2,2]]`), decisionlog.ErrGang, 3},
+		"range that is empty": {replace(3, `"nodes":[`, `"node_ranges":[[1,1]],"n":[`), decisionlog.ErrSyntax, 3},
+		"range from below 0":  {replace(3, `"nodes":[`, `"node_ranges":[[-1,1]],"n":[`), decisionlog.ErrSyntax, 3},
+		"range of one number": {replace(3, `"nodes":[`, `"node_ranges":[[1]],"n":[`), decisionlog.ErrSyntax, 3},
+		"range of no tasks":   {replace(3, `"nodes":[`, `"node_ranges":[[0,1,0]],"n":[`), decisionlog.ErrSyntax, 3},
+		"ranges and names":    {replace(3, `"nodes":[`, `"node_ranges":[[0,1]],"nodes":[`), decisionlog.ErrSyntax, 3},
+		"range off the required": {replace(7, `"nodes":[{"node":"b","tasks":2}]`, `"node_ranges":[[0,1,2]]`),
+			decisionlog.ErrMismatch, 7},
 		"no nodes":                      {replace(1, `"tasks_per_node":2`, `"tasks_per_node":0`), decisionlog.ErrSyntax, 1},
 		"twin nodes":                    {replace(1, `"node":"b"`, `"node":"a"`), decisionlog.ErrSyntax, 1},
 		"node offers less than nothing": {replace(1, `"b","tasks":2`, `"b","tasks":-2`), decisionlog.ErrSyntax, 1},
@@ -283,4 +300,30 @@ func ExampleCheck() {
 	_, err := decisionlog.Check(strings.NewReader(log), nil)
 	fmt.Println(err)
 	// Output: decision log: line 3: job "j1": node over-committed: "a" holds 2 of 1 node
+}
+
+// TestSpeeds: a run takes its runtime divided by the speed of its slowest node, and the log says that speed.
+func TestSpeeds(t *testing.T) {
+	lines := []string{
+		`{"t":0,"event":"cluster","schema":1,"policy":"p","seed":1,"cycle":0,"span":10,"tasks_per_node":1,"nodes":[` +
+			`{"node":"a","tasks":1,"labels":{"gpu":"x"}},{"node":"b","tasks":1,"labels":{"gpu":"y"}},{"node":"c","tasks":1}]}`,
+		`{"t":0,"event":"submit","job":"j","class":"be","tasks":2,"deadline":0,"runtime":10,"speeds":[` +
+			`{"on":[],"speed":0.25},{"on":[{"key":"gpu","values":["x"]}],"speed":1},` +
+			`{"on":[{"key":"gpu","values":["y"]}],"speed":0.5}]}`,
+		`{"t":0,"event":"start","job":"j","class":"be","tasks":2,"deadline":0,"nodes":[{"node":"a","tasks":1},` +
+			`{"node":"NODE","tasks":1}],"speed":SPEED}`,
+		`{"t":END,"event":"finish","job":"j","class":"be","tasks":2,"deadline":0}`,
+		`{"t":END,"event":"end","cycles":2}`,
+	}
+	for _, c := range []struct {
+		node, speed, end string
+		err              error
+	}{
+		{"b", "0.5", "20", nil}, {"c", "0.25", "40", nil}, {"b", "1", "20", decisionlog.ErrMismatch},
+		{"b", "0.5", "10", decisionlog.ErrRuntime}, {"b", "2", "20", decisionlog.ErrSyntax},
+	} {
+		text := strings.NewReplacer("NODE", c.node, "SPEED", c.speed, "END", c.end).Replace(strings.Join(lines, "\n"))
+		_, err := decisionlog.Check(strings.NewReader(text), nil)
+		require.ErrorIs(t, err, c.err, "%+v", c)
+	}
 }

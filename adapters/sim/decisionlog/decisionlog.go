@@ -25,6 +25,11 @@
 //	{"t":75,"event":"preempt","job":"j1",…,"nodes":[{"node":"m0001","tasks":1}],"indices":[1],"part":"j1#2"}
 //	{"t":75,"event":"usage","cpu":[0.25,0],"memory":[0.1,0]}
 //
+// In a log of schema 2 a start has ranges of nodes in place of "nodes": [from,to] are the nodes from index from up to,
+// and without, to, in the order of the cluster's line, with a task on each; a third number is how many tasks each has:
+//
+//	{"t":10,"event":"start","job":"j1",…,"node_ranges":[[0,2],[5,6,4]],"why":"starts now"}
+//
 // A node that is lost takes its tasks with it. Their events are as evictions, and come before the node's:
 //
 //	{"t":80,"event":"lost","job":"j1",…,"node":"m0001","index":0,"part":"j1#3"}
@@ -106,6 +111,8 @@ type Event struct {
 	Deadline time.Duration
 	// Nodes is where a start puts the tasks. In the cluster's line it is the cluster.
 	Nodes []Node
+	// Ranges are where a start puts the tasks, in place of Nodes, in a log of schema 2.
+	Ranges []Range
 	// Speed is that of the start: of the slowest of its nodes. 0 stands for 1.
 	Speed float64
 	// Why is the reason, as free text.
@@ -145,6 +152,11 @@ type Node struct {
 	Labels   map[string]string  `json:"labels"`
 }
 
+// Range is Tasks tasks on each of the nodes from index From up to, and without, To, in the order of the cluster's line.
+type Range struct {
+	From, To, Tasks int
+}
+
 // Speed is how fast a job runs on the nodes of a set. A node in several sets has the highest of their speeds, one in
 // none the lowest of all.
 type Speed struct {
@@ -161,6 +173,8 @@ type Term struct {
 
 // Header describes the run. It is in the first line.
 type Header struct {
+	// Schema is the version of the log's format, 1 or 2.
+	Schema       int
 	Policy       string
 	Seed         int64
 	Cycle, Span  time.Duration

@@ -86,7 +86,7 @@ func per(sum *big.Int, nanoseconds float64) float64 {
 }
 
 func (c *checker) report() *Report {
-	r := &Report{Header: *c.header, Lines: c.lines, Nodes: len(c.machines)}
+	r := &Report{Header: *c.header, Lines: c.lines, Nodes: len(c.cluster.names)}
 	m := &r.Metrics
 	m.Policy, m.Seed = c.header.Policy, c.header.Seed
 	if c.trailer != nil {
@@ -130,7 +130,7 @@ func (c *checker) report() *Report {
 	m.WorkInWindow = PerClass{per(&work[0], hour), per(&work[1], hour)}
 	m.LostMachineHours = per(&lost, hour)
 	m.BELatency, m.JCT = summary(latency), summary(all)
-	tasks := float64(len(c.machines)) * float64(c.header.TasksPerNode)
+	tasks := float64(len(c.cluster.names)) * float64(c.header.TasksPerNode)
 	m.MakespanS = c.sums.lastStop.Seconds()
 	m.Utilisation = per(&c.sums.busy, tasks*float64(c.sums.lastStop))
 	m.UtilisationInWindow = per(&c.sums.inWindow, tasks*float64(c.header.Span))

@@ -105,6 +105,7 @@ type rawEvent struct {
 	Tasks      int                `json:"tasks"`
 	Deadline   jsontext.Value     `json:"deadline"`
 	Nodes      []Node             `json:"nodes"`
+	NodeRanges [][]int            `json:"node_ranges"`
 	Speed      float64            `json:"speed"`
 	Why        string             `json:"why"`
 	Runtime    jsontext.Value     `json:"runtime"`
@@ -139,8 +140,8 @@ type rawEvent struct {
 	Solver Solver `json:"solver"`
 }
 
-// schema is the version of the format that is understood.
-const schema = 1
+// schema is the newest version of the format that is understood.
+const schema = 2
 
 func parse(line []byte) (*Event, error) {
 	var raw rawEvent
@@ -155,6 +156,9 @@ func parse(line []byte) (*Event, error) {
 		Speed: raw.Speed, Speeds: raw.Speeds, Why: raw.Why, Checkpoint: raw.Checkpoint,
 		After: raw.After, Of: raw.Of, Demand: raw.Demand, Required: raw.Required,
 		Node: raw.Node, Index: raw.Index, Indices: raw.Indices, Part: raw.Part, CPU: raw.CPU, Memory: raw.Memory,
+	}
+	if err := e.place(raw.NodeRanges); err != nil {
+		return nil, err
 	}
 	for _, text := range raw.TaskRuntimes {
 		d, err := parseSeconds(string(text))
@@ -182,16 +186,35 @@ func parse(line []byte) (*Event, error) {
 	}
 	switch raw.Event {
 	case Cluster:
-		if raw.Schema != schema {
-			return nil, fmt.Errorf("%w: schema %d, want %d", ErrSyntax, raw.Schema, schema)
+		if raw.Schema < 1 || raw.Schema > schema {
+			return nil, fmt.Errorf("%w: schema %d, want 1 to %d", ErrSyntax, raw.Schema, schema)
 		}
 		e.Header = &Header{
-			Policy: raw.Policy, Seed: raw.Seed, Cycle: cycle, Span: span, TasksPerNode: raw.TasksPerNode, Shared: raw.Shared,
+			Schema: raw.Schema, Policy: raw.Policy, Seed: raw.Seed, Cycle: cycle, Span: span, TasksPerNode: raw.TasksPerNode, Shared: raw.Shared,
 		}
 	case End:
 		e.Trailer = &Trailer{Cycles: raw.Cycles, Solver: raw.Solver}
 	}
 	return e, e.validate()
+}
+
+// place fills in the ranges of a start.
+func (e *Event) place(given [][]int) error {
+	if len(given) > 0 && len(e.Nodes) > 0 {
+		return fmt.Errorf(`%w: both "nodes" and "node_ranges"`, ErrSyntax)
+	}
+	for _, g := range given {
+		if len(g) < 2 || len(g) > 3 || g[0] < 0 || g[1] <= g[0] || len(g) == 3 && g[2] < 1 {
+			return fmt.Errorf("%w: node_ranges: found %v, expected [from,to] or [from,to,tasks], from below to",
+				ErrSyntax, g)
+		}
+		r := Range{From: g[0], To: g[1], Tasks: 1}
+		if len(g) == 3 {
+			r.Tasks = g[2]
+		}
+		e.Ranges = append(e.Ranges, r)
+	}
+	return nil
 }
 
 // validate refuses values that no line may have.

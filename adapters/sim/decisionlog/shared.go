@@ -90,15 +90,16 @@ func (s *shared) start(c *checker, p *piece, e *Event) error {
 	if every := c.header.Cycle; every > 0 && e.Time%every != 0 && !c.opts.AnyRuntime {
 		return fmt.Errorf("%w: a start between cycles", ErrOrder)
 	}
+	nodes, err := c.cluster.named(e)
+	if err != nil {
+		return err
+	}
 	k := 0
-	for _, n := range e.Nodes {
-		m := c.machines[n.Node]
+	for _, n := range nodes {
 		switch {
-		case m == nil:
-			return fmt.Errorf("%w: %q is unknown", ErrNode, n.Node)
 		case s.down[n.Node]:
 			return fmt.Errorf("%w: %q is lost", ErrNode, n.Node)
-		case !matches(p.of.required, m.labels):
+		case !matches(p.of.required, c.cluster.labels[c.cluster.byName[n.Node]]):
 			return fmt.Errorf("%w: %q is not among those required", ErrNode, n.Node)
 		case n.Tasks < 1 || n.Tasks > len(p.on)-k:
 			return fmt.Errorf("%w: %d tasks on %q", ErrGang, n.Tasks, n.Node)
@@ -114,7 +115,7 @@ func (s *shared) start(c *checker, p *piece, e *Event) error {
 	}
 	p.stage, p.since, p.left = runs, e.Time, k
 	j := p.of
-	j.Start, j.Nodes = e.Time, e.Nodes
+	j.Start, j.Nodes = e.Time, nodes
 	if j.FirstStart < 0 {
 		j.FirstStart = e.Time
 	}
@@ -161,7 +162,7 @@ func (s *shared) done(c *checker, p *piece, e *Event) error {
 // turn checks the loss or the return of a node.
 func (s *shared) turn(c *checker, e *Event) error {
 	switch {
-	case c.machines[e.Node] == nil:
+	case !c.cluster.has(e.Node):
 		return fmt.Errorf("%w: %q is unknown", ErrNode, e.Node)
 	case s.down[e.Node] == (e.Kind == Down):
 		return fmt.Errorf("%w: %q is %s twice", ErrState, e.Node, e.Kind)

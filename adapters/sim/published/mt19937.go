@@ -72,13 +72,14 @@ func twist(this, next uint32) uint32 {
 	return y>>1 ^ -(y&1)&0x9908b0df
 }
 
-// skip passes over what a float64 takes.
-func (m *mt19937) skip() {
-	if m.next += 2; m.next > mtLength {
-		over := m.next - mtLength
+// skip passes over what some float64 take.
+func (m *mt19937) skip(numbers int) {
+	next := m.next + 2*numbers
+	for next > mtLength {
 		m.refill()
-		m.next = over
+		next -= mtLength
 	}
+	m.next = next
 }
 
 func (m *mt19937) uint32() uint32 {

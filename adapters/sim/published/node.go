@@ -14,11 +14,13 @@ type node struct {
 	task      int32 // of its job, the last that started
 	idle      bool
 	executing bool    // a long task, or asking for one
-	since     float64 // when it asked for the long task that it runs; -1 for none
-	estimate  int64   // of that task
 	stamp     float64 // when the snapshot came; -1 for never
 	seen      *longset.Snapshot
 }
+
+// placed is the task of a node that the central scheduler placed: when the node asked for it, -1 for none, and its
+// estimate in seconds. They are beside each other, as DLWL looks at all of them for every job.
+type placed struct{ since, estimate float64 }
 
 // probe is a place in a queue; bypassed is the estimated time of the tasks that went before it.
 type probe struct {
@@ -74,10 +76,10 @@ func (s *simulation) next(at int32) {
 	}
 	id := n.queue[pos].job
 	j := &s.jobs[id]
-	n.executing, n.since = j.central, -1
+	n.executing, s.placed[at].since = j.central, -1
 	if j.central {
 		n.long--
-		n.since, n.estimate = s.now, j.estimate
+		s.placed[at] = placed{s.now, float64(j.estimate)}
 	}
 	got := s.task(at, id, j)
 	if !s.Variant.Sticky || !got || j.long {

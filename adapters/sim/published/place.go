@@ -1,6 +1,8 @@
 package published
 
 import (
+	"math"
+
 	"github.com/hedgesched/hedge/sched/eagle/longset"
 )
 
@@ -171,18 +173,18 @@ func (s *simulation) idleNodes(from, need int) bool {
 			chosen = append(chosen, int32(i))
 			continue
 		}
-		heap = append(heap, wait{s.adjusted(&s.nodes[i], queued), int32(i)})
+		heap = append(heap, wait{s.adjusted(s.placed[i], queued), int32(i)})
 	}
 	s.scratch.chosen, s.scratch.heap = chosen, heap
 	return len(chosen) == need
 }
 
 // adjusted is the work left less what has been done of the task that runs.
-func (s *simulation) adjusted(n *node, queued int64) float64 {
-	if n.since == -1 {
+func (s *simulation) adjusted(p placed, queued int64) float64 {
+	if p.since == -1 {
 		return float64(queued)
 	}
-	return 2*hop + float64(queued) - min(s.now-n.since, float64(n.estimate))
+	return 2*hop + float64(queued) - min(s.now-p.since, p.estimate)
 }
 
 // staleWaits gathers the least waits by the last heartbeat, each with a random addition: as many as there are tasks,
@@ -190,28 +192,41 @@ func (s *simulation) adjusted(n *node, queued int64) float64 {
 // nodes have been seen.
 func (s *simulation) staleWaits(from, need int) {
 	heap := s.scratch.heap[:0]
-	for i := from; i < s.Nodes; i++ {
-		n := &s.nodes[i]
-		w := s.adjusted(n, s.status.stale[i])
-		if n.since != -1 {
-			w = max(w, 0)
+	stale := s.status.stale[from:]
+	tasks := s.placed[from:][:len(stale)]
+	passed, most := 0, math.Inf(1) // nodes without a draw so far; the greatest wait that is kept
+	for i := range stale {
+		w := float64(stale[i])
+		if p := &tasks[i]; p.since != -1 {
+			done := s.now - p.since // adjusted, without the cost of what min says of NaN
+			if done > p.estimate {
+				done = p.estimate
+			}
+			if w = 2*hop + w - done; w < 0 {
+				w = 0
+			}
 		}
-		if len(heap) == need && w >= -heap[0].seconds {
-			s.random.skip() // a node of a higher number that waits no less
+		if w >= most {
+			passed++ // a node of a higher number that waits no less
 			continue
 		}
+		s.random.skip(passed)
+		passed = 0
 		w += float64(s.random.below(s.Heartbeat + 1))
 		switch {
 		case len(heap) < need:
-			heap = append(heap, wait{-w, -int32(i)})
+			heap = append(heap, wait{-w, -int32(from + i)})
 			if len(heap) == need {
 				heapify(heap)
+				most = -heap[0].seconds
 			}
-		case w < -heap[0].seconds:
-			heap[0] = wait{-w, -int32(i)}
+		case w < most:
+			heap[0] = wait{-w, -int32(from + i)}
 			sink(heap, 0)
+			most = -heap[0].seconds
 		}
 	}
+	s.random.skip(passed)
 	for i := range heap {
 		heap[i] = wait{-heap[i].seconds, -heap[i].node}
 	}

@@ -148,6 +148,7 @@ type simulation struct {
 
 	jobs    []job
 	nodes   []node
+	placed  []placed // of each node
 	status  status
 	starts  map[float64]float64
 	idle    int
@@ -244,8 +245,9 @@ func newSimulation(work *agents.Workload, c Config) *simulation {
 	s.jobs = make([]job, 0, len(work.Jobs))
 	s.starts = make(map[float64]float64, len(work.Jobs))
 	s.nodes = make([]node, c.Nodes)
+	s.placed = make([]placed, c.Nodes)
 	for i := range s.nodes {
-		s.nodes[i] = node{idle: true, since: -1, stamp: -1}
+		s.nodes[i], s.placed[i].since = node{idle: true, stamp: -1}, -1
 	}
 	s.status = status{queued: make([]int64, c.Nodes), long: longset.New(c.Nodes)}
 	if c.Variant.Stale {
@@ -364,7 +366,7 @@ func (s *simulation) ended(h happening) {
 	if j.central && s.Variant.Central {
 		s.status.ended(h.node, j.estimate)
 	}
-	s.nodes[h.node].since = -1
+	s.placed[h.node].since = -1
 	s.observe(tasklog.Finish, h.job, s.nodes[h.node].task, h.node)
 	s.freed(h.node)
 }

@@ -45,7 +45,8 @@ type Reader struct {
 	ended   bool
 }
 
-// NewReader reads the header. Its errors are a [*RecordError]: decisionlog.ErrSyntax for what is no log of this version.
+// NewReader reads the header. Its errors are a [*RecordError]: decisionlog.ErrSyntax for what is no log
+// of this version.
 func NewReader(r io.Reader) (*Reader, error) {
 	l := &Reader{in: bufio.NewReaderSize(r, 1<<16)}
 	if err := l.head(); err != nil {

@@ -142,7 +142,7 @@ func TestWhatCannotBeIsFound(t *testing.T) {
 		{"a crash that stops nothing", decisionlog.ErrState, func(s []tasklog.Record, _ *tasklog.Figures) []tasklog.Record {
 			return slices.Delete(s, 11, 12)
 		}},
-		{"a task that has not ended", decisionlog.ErrIncomplete, func(s []tasklog.Record, _ *tasklog.Figures) []tasklog.Record {
+		{"a task that goes on", decisionlog.ErrIncomplete, func(s []tasklog.Record, _ *tasklog.Figures) []tasklog.Record {
 			return s[:16]
 		}},
 		{"other figures", decisionlog.ErrMismatch, func(s []tasklog.Record, f *tasklog.Figures) []tasklog.Record {

@@ -46,9 +46,13 @@ type swf struct {
 	started bool
 	ids     idSet
 	strings interner
+	shared  map[string]map[string]string // attributes, by what they are made of: jobs that are alike share them
+	key     []byte                       // scratch
 }
 
-func newSWF(l lines) *swf { return &swf{plainLines: plainLines{lines: l}, strings: interner{}} }
+func newSWF(l lines) *swf {
+	return &swf{plainLines: plainLines{lines: l}, strings: interner{}, shared: map[string]map[string]string{}}
+}
 
 func (p *swf) header() *Header { return &p.head }
 
@@ -214,25 +218,43 @@ func isUnknown(b []byte) bool {
 	return ok && n == -1
 }
 
+// swfAttributes are the fields that become attributes.
+var swfAttributes = [...]struct {
+	field int
+	name  string
+}{{swfUser, "user"}, {swfGroup, "group"}, {swfExecutable, "executable"}, {swfQueue, "queue"},
+	{swfPartition, "partition"}, {swfRequestedTime, "requested"}}
+
 // attributes fills in what the log knows of the job besides its times. What names something may be any number or
 // text, but no negative number other than -1.
 func (p *swf) attributes(job *Job) error {
-	a := make(map[string]string, 8)
-	for _, f := range [...]struct {
-		field int
-		name  string
-	}{{swfUser, "user"}, {swfGroup, "group"}, {swfExecutable, "executable"}, {swfQueue, "queue"},
-		{swfPartition, "partition"}, {swfRequestedTime, "requested"}} {
+	p.key = strconv.AppendInt(p.key[:0], int64(job.Tasks), 10)
+	for _, f := range swfAttributes {
 		b := p.fields[f.field]
+		p.key = append(p.key, 0)
 		if b[0] != '-' {
-			a[f.name] = p.strings.string(plain(b))
+			p.key = append(p.key, plain(b)...)
 			continue
 		}
 		if _, ok := amount(b[1:]); ok && !isUnknown(b) {
 			return p.wrong(f.field, "a number that is not negative, a text, or -1")
 		}
 	}
+	if a, known := p.shared[string(p.key)]; known {
+		job.Attributes = a
+		return nil
+	}
+	a := make(map[string]string, len(swfAttributes)+1)
+	for _, f := range swfAttributes {
+		if b := p.fields[f.field]; b[0] != '-' {
+			a[f.name] = p.strings.string(plain(b))
+		}
+	}
 	a["tasks"] = strconv.Itoa(job.Tasks)
+	if len(p.shared) >= maxInterned {
+		clear(p.shared)
+	}
+	p.shared[string(p.key)] = a
 	job.Attributes = a
 	return nil
 }

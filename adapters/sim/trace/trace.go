@@ -57,8 +57,8 @@
 // object a line with the members id, submit_s, runtime_s, tasks, wait_s, requested_s, deadline_s, outcome,
 // task_runtimes_s (array), demand (object of numbers), attributes (object of strings), after (array of ids of jobs
 // that stand before this one), of, and steps (array of pairs: seconds since the submission, and what a completion by
-// then is worth; see [Step]), and speeds (object of numbers; see [Job]). An id or attribute may be a number, which stands for its text; null is as if the member
-// were not there.
+// then is worth; see [Step]), and speeds (object of numbers; see [Job]). An id or attribute may be a number, which
+// stands for its text; null is as if the member were not there.
 //
 // Deadline_s is relative: seconds since the job's own submission, not since the log's origin, and at least the
 // runtime, since nothing could meet less. (A decision log of a simulation has absolute deadlines.) A member twice in

@@ -109,11 +109,14 @@ func (b *builder) simJob(d *draft) (sim.Job, error) {
 	}
 	j.Speeds = speedsOf(d.job)
 	if !d.slo {
-		u, err := utility.LinearDecay(b.spec.BEValue, beHorizon(b.span))
-		if err != nil {
-			return sim.Job{}, fmt.Errorf("workload: job %q: %w", j.ID, err)
+		if b.decay == nil {
+			u, err := utility.LinearDecay(b.spec.BEValue, beHorizon(b.span))
+			if err != nil {
+				return sim.Job{}, fmt.Errorf("workload: job %q: %w", j.ID, err)
+			}
+			b.decay = u
 		}
-		j.Utility = u
+		j.Utility = b.decay
 		return j, nil
 	}
 	j.Priority = 1

@@ -94,7 +94,7 @@ func BuildShared(jobs []trace.Job, fill *Fill, spec *SharedSpec) (*Shared, error
 		if len(train) > 0 {
 			sorted, end = train, daysAfter(train, w.Start)
 		}
-		b.history(w, b.draw(sorted, 0), end)
+		b.history(w, b.draw(sorted, 0, true), end)
 	}
 	return w, nil
 }
@@ -107,7 +107,7 @@ func (b *sharedBuilder) source(kind, name string) *rand.Rand {
 }
 
 // draw gives each completed job its requests and its row of use. Copies have the same requests and draw other rows.
-func (b *sharedBuilder) draw(jobs []trace.Job, copied int) []user {
+func (b *sharedBuilder) draw(jobs []trace.Job, copied int, history bool) []user {
 	requests := b.requests(jobs)
 	starts := make([]int, len(b.fill.groups)) // of each group, its first row
 	for g := 1; g < len(starts); g++ {
@@ -140,7 +140,7 @@ func (b *sharedBuilder) draw(jobs []trace.Job, copied int) []user {
 		}
 		users = append(users, u)
 	}
-	if b.spec.NoGroups {
+	if b.spec.NoGroups || history && b.spec.Blind {
 		b.source("control", strconv.Itoa(copied)).Shuffle(len(users), func(x, y int) {
 			users[x].row, users[y].row = users[y].row, users[x].row
 		})
@@ -277,7 +277,7 @@ func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err
 		if w.Copies > 0 {
 			move = time.Duration(rng.Int64N(int64(span)))
 		}
-		users := b.heavy(b.draw(stretch, w.Copies))
+		users := b.heavy(b.draw(stretch, w.Copies, false))
 		for _, i := range rng.Perm(len(users)) {
 			u := &users[i]
 			if sum >= b.target {

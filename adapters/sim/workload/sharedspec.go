@@ -41,6 +41,9 @@ type SharedSpec struct {
 	// NoGroups shuffles the rows of use among all jobs. Total use stays similar, but recurring jobs are no more alike than
 	// others.
 	NoGroups bool
+	// Blind does this with the jobs of the history alone. The jobs of the workload, and what they use, are as without it,
+	// but the history tells little of them.
+	Blind bool
 	// NoTrain leaves the predictor without history. Train is the history; if it is empty, the log before the segment is.
 	NoTrain bool
 	Train   []trace.Job

@@ -29,6 +29,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/predict"
+	"github.com/hedgesched/hedge/utility"
 )
 
 // Why jobs of the log are not in the workload: the keys of Workload.Skipped.
@@ -217,7 +218,8 @@ type builder struct {
 	span    time.Duration
 	rng     *rand.Rand
 	skipped map[string]int
-	most    float64 // that a job of the log is worth, by its steps; 0 until it is needed
+	decay   utility.Utility // of all best-effort jobs; nil until it is needed
+	most    float64         // that a job of the log is worth, by its steps; 0 until it is needed
 }
 
 // target is the machine-time to offer, in node-seconds.

@@ -517,3 +517,14 @@ func TestStepsOfALog(t *testing.T) {
 	assert.Equal(t, 189*time.Second, w.Jobs[0].Deadline)
 	assert.Equal(t, 1, w.Jobs[0].Priority)
 }
+
+// TestSpeedsOfALog: in a replay jobs are as fast as the log says.
+func TestSpeedsOfALog(t *testing.T) {
+	log := []trace.Job{{ID: "a", Line: 1, Tasks: 1, Runtime: time.Minute, Wait: -1,
+		Speeds: map[string]float64{"gpu=v100": 0.66, "other": 0.39, "gpu=a100": 1}}}
+	spec := workload.Default()
+	spec.Kind, spec.Nodes, spec.Racks = workload.Replay, 2, 1
+	w, err := workload.Build(log, spec)
+	require.NoError(t, err)
+	assert.Equal(t, "gpu=a100 1; gpu=v100 0.66; other 0.39", w.Jobs[0].Speeds.String())
+}

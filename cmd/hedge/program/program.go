@@ -1,5 +1,5 @@
-// Package program is the command hedge, to be built into programs of one's own: with other engines, or with policies and
-// predictors of one's own that hedge compare and the other commands run beside hedge's.
+// Package program is the command hedge, to be built into programs of one's own: with other engines, or with policies
+// and predictors of one's own that hedge compare and the other commands run beside hedge's.
 //
 //	set := systems.Builtin()
 //	err := set.Register(systems.System{Name: "mine", Summary: "starts what is widest", Policy: newMine})

@@ -161,7 +161,16 @@ func (g *growing) solve(ctx context.Context, p *solver.Problem, cfg native.Confi
 func exponent(of []grown, x, y func(*grown) float64) float64 {
 	xs, ys := make([]float64, len(of)), make([]float64, len(of))
 	for i := range of {
-		xs[i], ys[i] = math.Log(x(&of[i])), math.Log(y(&of[i]))
+		xs[i], ys[i] = x(&of[i]), y(&of[i])
+	}
+	return slope(xs, ys)
+}
+
+// slope is that of log y over log x.
+func slope(x, y []float64) float64 {
+	xs, ys := make([]float64, len(x)), make([]float64, len(y))
+	for i := range x {
+		xs[i], ys[i] = math.Log(x[i]), math.Log(y[i])
 	}
 	_, slope := stat.LinearRegression(xs, ys, nil, false)
 	return slope

@@ -2,10 +2,12 @@
 
 // Command measure makes the tables of docs/benchmarks-solvers.md that compare the native engine with others beyond what
 // hedge bench does: its bound with Clp's linear programs, how its time grows with the problem, and what better plans
-// are worth to a workload. It prints Markdown or JSON; it draws no conclusion and is no part of the product.
+// are worth to a workload; and those of docs/benchmarks.md on how schedulers made of messages grow. It
+// prints Markdown or JSON; it draws no conclusion and is no part of the product.
 //
 //	go run ./measure relaxation
 //	go run ./measure growth --svg growth.svg
+//	go run ./measure scale --program hedge --svg scale.svg
 //	go run ./measure worth --program hedge-full --trace builtin --row 10ms=native --row 10s=milp+highs
 package main
 
@@ -25,8 +27,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	root := &cobra.Command{Use: "measure", Short: "Measurements for docs/benchmarks-solvers.md", SilenceUsage: true}
-	root.AddCommand(newRelaxation(), newGrowth(), newWorth())
+	root := &cobra.Command{Use: "measure", Short: "Measurements for docs/benchmarks*.md", SilenceUsage: true}
+	root.AddCommand(newRelaxation(), newGrowth(), newWorth(), newScale())
 	err := root.ExecuteContext(ctx)
 	stop()
 	if err != nil {

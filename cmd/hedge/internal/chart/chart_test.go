@@ -33,7 +33,12 @@ func TestChartsFollowThePage(t *testing.T) {
 	plan, err := Plan("plan", PlanData{Rows: []string{"r0", "r1"}, Columns: []string{"0", "10", "20"},
 		Shade: [][]float64{{1, .5, 0}, {0, .2, .3}}, Marks: []Mark{{Row: 1, Column: 2, Text: "j<1>", Now: true}}})
 	require.NoError(t, err)
-	for _, chart := range []string{string(bars), string(lines), string(plan)} {
+	heat, err := Plan("heat", PlanData{Rows: []string{"m0"}, Columns: []string{"0", "1"}, Shade: [][]float64{{.5, 1}},
+		Tips: [][]string{{"50 %", "<all>"}}, Outlined: [][]bool{{false, true}}})
+	require.NoError(t, err)
+	assert.Equal(t, 2, strings.Count(string(heat), `stroke="var(--s1)"`), "one cell in each rendering")
+	assert.Contains(t, string(heat), "&lt;all&gt;")
+	for _, chart := range []string{string(bars), string(lines), string(plan), string(heat)} {
 		wellFormed(t, chart)
 		assert.Contains(t, chart, `class="wide"`)
 		assert.Contains(t, chart, `class="narrow"`)

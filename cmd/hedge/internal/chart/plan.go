@@ -15,6 +15,10 @@ type PlanData struct {
 	XLabel        string
 	// Shade is [row][column] of the expected share of the row's capacity in use, 0 to 1.
 	Shade [][]float64
+	// Tips, unless nil, has the text that a cell shows when pointed at, by row, then column, in place of its shade.
+	Tips [][]string
+	// Outlined, unless nil, tells which cells have an outline in the second colour.
+	Outlined [][]bool
 	// Marks are planned starts.
 	Marks []Mark
 }
@@ -55,9 +59,18 @@ func planSVG(out *strings.Builder, s size, d PlanData) {
 		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="end" fill="currentColor" font-size="%.1f">%s</text>`,
 			left-5, along(y, ch, .68), float64(s.font)*.92, html.EscapeString(label))
 		for c := range d.Columns {
-			fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="currentColor" fill-opacity="%.3f" stroke="var(--grid)" stroke-width=".6"><title>%s, %s: %.0f %%</title></rect>`,
-				along(left, cw, float64(c)), y, cw, ch, .8*min(1, max(0, d.Shade[r][c])), html.EscapeString(label),
-				html.EscapeString(d.Columns[c]), 100*d.Shade[r][c])
+			tip, stroke, inset := fmt.Sprintf("%.0f %%", 100*d.Shade[r][c]), `stroke="var(--grid)" stroke-width=".6"`, 0.0
+			if d.Tips != nil {
+				tip = d.Tips[r][c]
+			}
+			if d.Outlined != nil && d.Outlined[r][c] {
+				stroke, inset = `stroke="var(--s1)" stroke-width="1.6"`, .8
+			}
+			fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="currentColor" fill-opacity="%.3f" %s>`+
+				`<title>%s, %s: %s</title></rect>`,
+				along(along(left, cw, float64(c)), inset, 1), along(y, inset, 1), along(cw, inset, -2), along(ch, inset, -2),
+				.8*min(1, max(0, d.Shade[r][c])), stroke, html.EscapeString(label), html.EscapeString(d.Columns[c]),
+				html.EscapeString(tip))
 		}
 	}
 	columnLabels(out, s, d, left, cw, along(top, ch, float64(rows)))

@@ -493,7 +493,7 @@ func TestTablesExplainThemselves(t *testing.T) {
 }
 
 func TestReportsAreSelfContained(t *testing.T) {
-	for _, args := range [][]string{quick("--policies", "3sigma,prio"), {"predict"}, {"trace"}} {
+	for _, args := range [][]string{quick("--policies", "3sigma,prio", "--estimates"), {"predict"}, {"trace"}} {
 		dir := t.TempDir()
 		require.Equal(t, 0, hedge(t, "", append(args, "--report", dir)...).code)
 		page, err := os.ReadFile(filepath.Join(dir, "index.html"))

@@ -23,6 +23,7 @@ type workloadFlags struct {
 	slack, seeds, policies string
 	labels                 string
 	sizes                  sizes
+	logFormat              string
 	flags                  *pflag.FlagSet
 	systems                *systems.Set
 }
@@ -68,6 +69,8 @@ func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	fs.StringVar(&s.CaptureDir, "capture", "",
 		"directory for every cycle's placement problem, POLICY-SEED-CYCLE.json.gz each")
 	fs.StringVar(&s.LogDir, "log", "", "directory for the decision logs, POLICY-SEED.jsonl.gz each")
+	fs.StringVar(&f.logFormat, "log-format", "nodes",
+		"what starts have in decision logs: nodes, each by name, or ranges of them, which are short for wide gangs")
 }
 
 // finish parses what is more than a plain flag and checks every range.
@@ -87,6 +90,12 @@ func (f *workloadFlags) finish() error {
 		if s.Estimate, err = backfill.ParseEstimate(e.Value.String()); err != nil {
 			return fmt.Errorf("--estimate: found %q, expected requested, forecast, or quantile:Q with 0 < Q < 1", e.Value)
 		}
+	}
+	switch s.LogRanges = f.logFormat == "ranges"; {
+	case !s.LogRanges && f.logFormat != "nodes":
+		return fmt.Errorf("--log-format: found %q, expected nodes or ranges", f.logFormat)
+	case s.LogRanges && s.LogDir == "":
+		return fmt.Errorf("--log-format: found without --log, expected a directory for the logs")
 	}
 	f.follow()
 	if err := f.check(); err != nil {

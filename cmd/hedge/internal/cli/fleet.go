@@ -17,6 +17,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/systems"
 )
@@ -43,14 +44,14 @@ func (f *fleetFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&f.slots, "slots", 1, "tasks that a worker can run at the same time")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of the random draws")
 	e := &f.eagle
-	fs.IntVar(&e.Schedulers, "schedulers", 10, "distributed schedulers: eagle and its kin, pigeon")
+	fs.IntVar(&e.Schedulers, "schedulers", 10, "distributed schedulers: eagle and its kin, pigeon, siding")
 	fs.Float64Var(&e.ShortShare, "short-share", defaultShortShare,
 		"percent of the workers that take only short tasks: eagle and its kin")
 	fs.IntVar(&e.MinProbes, "min-probes", 20, "smallest number of probes of a short job: eagle and its kin")
 	fs.DurationVar(&e.Heartbeat, "heartbeat", 7*time.Second, "interval at which workers report their queues: dlwl")
-	fs.IntVar(&f.pigeon.Group, "group-size", 100, "workers of a group: pigeon")
-	fs.IntVar(&f.pigeon.Reserved, "reserved", 2, "workers of a group that take only short tasks: pigeon")
-	fs.IntVar(&f.pigeon.Weight, "weight", 100_000, "short tasks started before a waiting long one: pigeon")
+	fs.IntVar(&f.pigeon.Group, "group-size", 100, "workers of a group: pigeon, siding")
+	fs.IntVar(&f.pigeon.Reserved, "reserved", 2, "workers of a group that take only short tasks: pigeon, siding-nopause")
+	fs.IntVar(&f.pigeon.Weight, "weight", 100_000, "short tasks started before a waiting long one: pigeon, siding")
 	k := &f.kairos
 	fs.DurationVar(&k.Quantum, "quantum", 50*time.Second, "time slice: kairos")
 	fs.IntVar(&k.Queue, "queue", 4, "tasks that a worker holds in addition to the running ones: kairos")
@@ -99,6 +100,13 @@ func (f *fleetFlags) make(s *systems.System) (*live.System, error) {
 		c := f.pigeon
 		c.Workers, c.Slots, c.Seed, c.Distributors = f.workers, f.slots, f.seed, f.eagle.Schedulers
 		return alive(s.Name, c, pigeon.New, pigeon.Codec{})
+	case siding.Config:
+		of.Workers, of.Slots, of.Seed, of.Distributors = f.workers, f.slots, f.seed, f.eagle.Schedulers
+		of.Group, of.Weight = f.pigeon.Group, f.pigeon.Weight
+		if of.Reserved > 0 {
+			of.Reserved = f.pigeon.Reserved
+		}
+		return alive(s.Name, of, siding.New, siding.Codec{})
 	case bigc.Config:
 		c := f.bigC
 		c.Workers, c.Slots = f.workers, f.slots

@@ -73,8 +73,8 @@ func replayTasks(s *Host, in io.Reader, path string, o *decisionlog.Options, asJ
 func replayTasksTable(w io.Writer, d *replayedTasks) error {
 	var p page
 	r := &d.Run
-	p.line("%s: %d records, %d jobs, %d tasks on %d nodes: passed. %s, seed %d:", d.Log, d.Records, d.Jobs, d.Tasks, d.Nodes,
-		r.Policy, r.Seed)
+	p.line("%s: %d records, %d jobs, %d tasks on %d nodes: passed. %s, seed %d:", d.Log, d.Records, d.Jobs, d.Tasks,
+		d.Nodes, r.Policy, r.Seed)
 	p.line("")
 	p.table(jctHead(), jctRows(&r.Short, &r.Long, &r.All)...)
 	p.line("")

@@ -102,7 +102,7 @@ func (r *resultsFlags) write(ctx context.Context, s *Host, plan *results.Plan) e
 }
 
 // perLog are the flags of workloads that results has for each log, within --traces.
-var perLog = []string{"trace", "format", "train", "tasks-per-node", "log", "capture"}
+var perLog = []string{"trace", "format", "train", "tasks-per-node", "log", "log-format", "capture"}
 
 func (r *resultsFlags) plan(s *Host, f *workloadFlags) (*results.Plan, error) {
 	for _, name := range perLog {

@@ -15,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/workload"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 )
 
@@ -30,6 +31,8 @@ type sharedFlags struct {
 	assignments   int
 	epsilon       float64
 	control       bool
+	blind         bool
+	frontier      bool
 }
 
 func (t *sharedFlags) add(fs *pflag.FlagSet) {
@@ -43,15 +46,19 @@ func (t *sharedFlags) add(fs *pflag.FlagSet) {
 		"own; --workload shared)")
 	fs.BoolVar(&t.control, "control", false, "deal what jobs use out among them, so that recurring jobs are no more "+
 		"alike than others (--workload shared)")
+	fs.BoolVar(&t.blind, "blind", false, "deal what the jobs of the history used out among them, so that it tells little "+
+		"(--workload shared)")
+	fs.BoolVar(&t.frontier, "frontier", false, "run each policy with several values of its parameter of strictness "+
+		"(--workload shared)")
 }
 
 func sharedFlagNames() []string {
-	return []string{"fill", "machine", "assignments", "epsilon", "control"}
+	return []string{"fill", "machine", "assignments", "epsilon", "control", "blind", "frontier"}
 }
 
 // sharedAlso are the flags of other workloads that shared machines have too.
 func sharedAlso() []string {
-	return []string{"hours", "load", "slack", "slo-share", "train", "cycle", "log"}
+	return []string{"hours", "load", "slack", "slo-share", "train", "cycle", "log", "report"}
 }
 
 // sizes is --nodes: a number or, for shared machines, several.
@@ -105,7 +112,7 @@ func (t *sharedFlags) spec(cmd *cobra.Command, f *simulation) (*experiment.Share
 		return nil, err
 	}
 	s := &experiment.SharedSpec{Spec: f.spec, Sizes: f.sizes.all, Assignments: t.assignments, Control: t.control,
-		Epsilon: t.epsilon, Machine: workload.DefaultShared().Machine}
+		Blind: t.blind, Frontier: t.frontier, Epsilon: t.epsilon, Machine: workload.DefaultShared().Machine}
 	if t.fill != "" {
 		s.Fill = strings.Split(t.fill, ",")
 	}
@@ -141,6 +148,10 @@ func compareShared(cmd *cobra.Command, s *Host, f *simulation, t *sharedFlags) e
 	if err != nil {
 		return err
 	}
+	if err := f.outputs.check(); err != nil {
+		return err
+	}
+	spec.Observe = f.report != ""
 	log, use, err := spec.ReadShared(s.In)
 	if err != nil {
 		return err
@@ -155,10 +166,8 @@ func compareShared(cmd *cobra.Command, s *Host, f *simulation, t *sharedFlags) e
 	if err != nil {
 		return failed(err)
 	}
-	if f.json {
-		return writeJSON(s.Out, d)
-	}
-	return failed(sharedTable(s.Out, d))
+	return f.emit(s, d, func(path string) error { return report.WriteShared(path, d) },
+		func(w io.Writer) error { return sharedTable(w, d) })
 }
 
 func sharedTable(w io.Writer, d *experiment.SharedDocument) error {
@@ -179,18 +188,36 @@ func sharedTable(w io.Writer, d *experiment.SharedDocument) error {
 	rows := make([]table.Row, 0, len(d.Summary))
 	for i := range d.Summary {
 		x := &d.Summary[i]
-		row := table.Row{x.Policy, x.Nodes}
+		row := table.Row{x.Label(), x.Nodes}
 		for _, c := range []struct {
 			v     stats.Interval
 			scale float64
 		}{{x.SLOMissRate, 100}, {x.NeverStarted, 1}, {x.Goodput.SLO, 1}, {x.Goodput.BE, 1}, {x.BELatency, 1},
 			{x.Evictions, 1}, {x.Preemptions, 1}, {x.ThrottlesPerNodeHour, 1}, {x.ViolationShare, 100}, {x.EffectiveLoad, 100},
-			{x.Admitted, 1}, {x.CycleP99, 1}} {
+			{x.Admitted, 1}, {x.Completed, 1}, {x.CycleP99, 1}} {
 			row = append(row, figures.Interval(c.v, c.scale))
 		}
 		rows = append(rows, row)
 	}
 	p.table(table.Row{"policy", "nodes", "missed %", "never started", "SLO core-h", "BE core-h", "BE latency s", "evicted",
-		"preempted", "throttles/node/h", "over %", "load %", "admitted core-h", "cycle p99 ms"}, rows...)
+		"preempted", "throttles/node/h", "over %", "load %", "admitted core-h", "completed core-h", "cycle p99 ms"}, rows...)
+	if d.Equal != nil {
+		equalTable(&p, d.Equal)
+	}
 	return p.to(w)
+}
+
+// equalTable shows what policies admit at the reference's violations.
+func equalTable(p *page, e *experiment.AtEqual) {
+	rows := make([]table.Row, 0, len(e.Policies))
+	for i := range e.Policies {
+		x := &e.Policies[i]
+		row := table.Row{x.Policy, x.Nodes, "-", "-", fmt.Sprintf("%d of %d", x.Workloads, x.Of)}
+		if x.Workloads > 0 {
+			row[2], row[3] = figures.Interval(x.Ratio, 1), figures.Interval(x.Completed, 1)
+		}
+		rows = append(rows, row)
+	}
+	p.line("work at the violations of %s with %s %g, over its work:", e.Reference, e.Setting.Name, e.Setting.Value)
+	p.table(table.Row{"policy", "nodes", "admitted", "completed", "workloads"}, rows...)
 }

@@ -67,6 +67,23 @@ func TestCompareSharedFills(t *testing.T) {
 	assert.InDelta(t, 1, work["groups"], 0)
 }
 
+// --frontier runs policies with several settings, and the report shows the frontier, the sizes and the machines.
+func TestCompareSharedReport(t *testing.T) {
+	dir := t.TempDir()
+	r := hedge(t, "", "compare", "--workload", "shared", "--nodes", "8,6", "--hours", "0.3", "--policies",
+		"dist-trust,borg-max,point", "--frontier", "--blind", "--report", dir)
+	require.Zero(t, r.code, r.err)
+	for _, want := range []string{"dist-trust risk 0.05", "borg-max sigmas 2", "point ", "at the violations of borg-max"} {
+		assert.Contains(t, r.out, want)
+	}
+	html, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	require.NoError(t, err)
+	for _, want := range []string{"Admitted work against overload", "Never started by size", "Evictions over time",
+		"Machines over time under dist-trust risk 0.001", "Where a cycle's time goes", "forecast "} {
+		assert.Contains(t, string(html), want)
+	}
+}
+
 func TestCompareSharedRefusesBadFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--policies":                       {"--policies", "3sigma"},

@@ -27,6 +27,7 @@ import (
 	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/slearn"
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
@@ -51,8 +52,9 @@ type taskFlags struct {
 	logDir   string
 	reported bool
 	observer tasklog.Observer // of the run that goes on, if it is followed
-	// ownShare tells that --short-share was given.
+	// ownShare tells that --short-share was given; share is what it is otherwise, on enough nodes.
 	ownShare bool
+	share    float64
 }
 
 func (t *taskFlags) add(fs *pflag.FlagSet) {
@@ -77,8 +79,8 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 }
 
 func taskFlagNames() []string {
-	return slices.Concat(paperFlagNames(), gsFlagNames(), []string{"jobs", "max-tasks", "short-share", "cutoff",
-		"min-probes", "heartbeat", "rules", "jobs-out"})
+	return slices.Concat(paperFlagNames(), gsFlagNames(), []string{"jobs", "max-tasks", "generate", "short-share",
+		"cutoff", "min-probes", "heartbeat", "rules", "jobs-out"})
 }
 
 // commonFlagNames are those of simulate and compare that every workload has.
@@ -176,7 +178,8 @@ func jctOfSeconds(seconds []float64) jct {
 	if len(seconds) > 0 {
 		slices.Sort(seconds)
 		c.JCT.Mean = stats.Mean(seconds)
-		c.JCT.P50, c.JCT.P90, c.JCT.P99 = stats.Between(seconds, 0.5), stats.Between(seconds, 0.9), stats.Between(seconds, 0.99)
+		c.JCT.P50, c.JCT.P90 = stats.Between(seconds, 0.5), stats.Between(seconds, 0.9)
+		c.JCT.P99 = stats.Between(seconds, 0.99)
 	}
 	return c
 }
@@ -232,7 +235,7 @@ func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published
 	for i := range result.Jobs {
 		d.Run.completions = append(d.Run.completions, result.Jobs[i].End-result.Jobs[i].Submit)
 		d.Run.tasks = append(d.Run.tasks, work.Workload.Jobs[i].Tasks)
-		d.Run.sizes = append(d.Run.sizes, size(work.jobs[i]))
+		d.Run.sizes = append(d.Run.sizes, work.size(i))
 	}
 	if t.reported {
 		d.Run.queues = follow.queues
@@ -268,7 +271,11 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 // check checks the flags that every system of tasks has, and makes the configuration of them.
 func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 	c := &t.config
-	t.ownShare = fs.Changed("short-share")
+	t.ownShare, t.share = fs.Changed("short-share"), defaultShortShare
+	if err := t.pick.check(fs, spec); err != nil {
+		return err
+	}
+	t.pick.follow(fs, t)
 	switch t.rules {
 	case "published", "paper":
 	default:
@@ -287,9 +294,6 @@ func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 	if err := t.gs.check(); err != nil {
 		return err
 	}
-	if err := t.pick.check(fs, spec); err != nil {
-		return err
-	}
 	return checkFormat(spec.Trace, spec.Format)
 }
 
@@ -304,20 +308,23 @@ func (t *taskFlags) use(s *systems.System) error {
 		return fmt.Errorf("%s: found with --workload %s, expected a system that it can simulate", s.Name, workloadTasks)
 	}
 	c := &t.config
+	if _, isGS := s.Agents.(slearn.Scheme); isGS && t.pick.mix != nil {
+		return fmt.Errorf("%s: found with --generate, expected a log, whose jobs have features", s.Name)
+	}
 	c.Variant, t.paper.agents = variant, s.Agents
 	if !t.ownShare {
-		c.ShortShare = defaultShare(c)
+		c.ShortShare = defaultShare(c, t.share)
 	}
 	return inTaskFlags(c.Check())
 }
 
 // defaultShare is the --short-share that nobody gave: the default, or on few nodes what makes one of them.
-func defaultShare(c *published.Config) float64 {
+func defaultShare(c *published.Config, share float64) float64 {
 	if !c.Variant.Partition || c.Nodes < 2 {
-		return defaultShortShare
+		return share
 	}
 	const above = 1 + 1e-9 // shares are rounded down to nodes
-	return max(defaultShortShare, 100*above/float64(c.Nodes))
+	return max(share, 100*above/float64(c.Nodes))
 }
 
 // inTaskFlags says an error about parameters in the words of the command line.

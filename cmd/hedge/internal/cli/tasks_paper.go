@@ -16,6 +16,7 @@ import (
 	"github.com/hedgesched/hedge/sched/eagle"
 	"github.com/hedgesched/hedge/sched/kairos"
 	"github.com/hedgesched/hedge/sched/pigeon"
+	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/slearn"
 )
 
@@ -27,9 +28,11 @@ type paperFlags struct {
 	cores   int
 	delay   time.Duration
 	crashes float64
-	pigeon  pigeon.Config
-	kairos  kairos.Config
-	bigC    bigc.Config
+	// pause and resume are what a slot loses when a task is paused and when it goes on.
+	pause, resume time.Duration
+	pigeon        pigeon.Config
+	kairos        kairos.Config
+	bigC          bigc.Config
 	// agents is what the registry has of the system.
 	agents any
 }
@@ -37,9 +40,14 @@ type paperFlags struct {
 func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&p.cores, "cores", 1, "tasks that a node runs at once (--workload tasks, --rules paper)")
 	fs.DurationVar(&p.delay, "delay", 500*time.Microsecond, "what a message takes (--workload tasks, --rules paper)")
-	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group of pigeon's (--workload tasks)")
-	fs.IntVar(&p.pigeon.Reserved, "reserved", 2, "nodes of such a group that take short tasks only (--workload tasks)")
-	fs.IntVar(&p.pigeon.Weight, "weight", 100_000, "short tasks before a long one that waits: pigeon (--workload tasks)")
+	fs.DurationVar(&p.pause, "pause-cost", 0, "time that a core loses when a task is paused (--workload tasks, --rules paper)")
+	fs.DurationVar(&p.resume, "resume-cost", 0,
+		"time that a core loses when a paused task goes on (--workload tasks, --rules paper)")
+	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group: pigeon, siding (--workload tasks)")
+	fs.IntVar(&p.pigeon.Reserved, "reserved", 2,
+		"nodes of such a group that take short tasks only: pigeon, siding-nopause (--workload tasks)")
+	fs.IntVar(&p.pigeon.Weight, "weight", 100_000,
+		"short tasks before a long one that waits: pigeon, siding (--workload tasks)")
 	k := &p.kairos
 	fs.DurationVar(&k.Quantum, "quantum", 50*time.Second, "kairos's time slice (--workload tasks)")
 	fs.IntVar(&k.Queue, "queue", 4, "tasks that a node of kairos's holds beside those that run (--workload tasks)")
@@ -52,14 +60,14 @@ func (p *paperFlags) add(fs *pflag.FlagSet) {
 }
 
 func paperFlagNames() []string {
-	return []string{"cores", "delay", "fail", "group-size", "reserved", "weight", "quantum", "queue", "interval", "guard",
+	return []string{"cores", "delay", "fail", "pause-cost", "resume-cost", "group-size", "reserved", "weight", "quantum", "queue", "interval", "guard",
 		"guard-quanta", "guard-waits", "short-nodes"}
 }
 
 // knows tells whether a system can be simulated by its paper's rules.
 func (p *paperFlags) knows(agents any) bool {
 	switch agents.(type) {
-	case eagle.Switches, pigeon.Config, bigc.Config, kairos.Choice, kairos.Config, slearn.Scheme:
+	case eagle.Switches, pigeon.Config, siding.Config, bigc.Config, kairos.Choice, kairos.Config, slearn.Scheme:
 		return true
 	}
 	return false
@@ -82,6 +90,10 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--cutoff: found %v, expected 0 to 1000000000 seconds", seconds)
 	case t.heartbeat <= 0:
 		return fmt.Errorf("--heartbeat: found %v, expected more than 0", t.heartbeat)
+	case p.pause < 0:
+		return fmt.Errorf("--pause-cost: found %v, expected 0 or more", p.pause)
+	case p.resume < 0:
+		return fmt.Errorf("--resume-cost: found %v, expected 0 or more", p.resume)
 	case p.pigeon.Group < 1:
 		return fmt.Errorf("--group-size: found %d, expected 1 or more", p.pigeon.Group)
 	case p.pigeon.Weight < 1:
@@ -116,6 +128,12 @@ func (t *taskFlags) runOther(work *agents.Workload) (*agents.Result, error) {
 		c := p.pigeon
 		c.Workers, c.Slots, c.Seed = nodes, p.cores, seed
 		return runAgents(t, work, c, pigeon.New)
+	case siding.Config:
+		of.Workers, of.Slots, of.Seed, of.Group, of.Weight = nodes, p.cores, seed, p.pigeon.Group, p.pigeon.Weight
+		if of.Reserved > 0 {
+			of.Reserved = p.pigeon.Reserved
+		}
+		return runAgents(t, work, of, siding.New)
 	case bigc.Config:
 		c := p.bigC
 		c.Workers, c.Slots = nodes, p.cores
@@ -143,7 +161,8 @@ func runAgents[C, M any, S agent.System[M]](t *taskFlags, work *agents.Workload,
 	}
 	found, err := agents.Run[M](work, system, agents.Config{Slots: t.paper.cores, Delay: t.paper.delay,
 		Cutoff: time.Duration(math.Round(c.Cutoff * 1e9)), Low: c.Low, High: c.High,
-		Crashes: t.paper.crashes, Repair: t.paper.delay + repair, Seed: uint64(c.Seed), Observer: t.observer})
+		PauseCost: t.paper.pause, ResumeCost: t.paper.resume, Crashes: t.paper.crashes, Repair: t.paper.delay + repair,
+		Seed: uint64(c.Seed), Observer: t.observer})
 	if errors.Is(err, agents.ErrSystem) {
 		return nil, failed(err)
 	}

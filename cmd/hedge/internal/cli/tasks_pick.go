@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/hedgesched/hedge/adapters/sim/agents"
+	"github.com/hedgesched/hedge/adapters/sim/agents/generate"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/sched/agent"
@@ -18,10 +21,22 @@ import (
 type pickFlags struct {
 	jobs, maxTasks int
 	load           float64 // 0: as in the log
+	// generate is the name of a mix of jobs to be made in place of a log.
+	generate string
+	mix      *generate.Mix
 }
 
+// Defaults of --generate.
+const (
+	generatedJobs = 500_000
+	generatedLoad = 0.8
+)
+
 func (p *pickFlags) add(fs *pflag.FlagSet) {
-	fs.IntVar(&p.jobs, "jobs", 0, "jobs drawn at random from the log, by the seed; 0: all (--workload tasks)")
+	fs.IntVar(&p.jobs, "jobs", 0, "jobs drawn at random from the log, by the seed; 0: all (--workload tasks); "+
+		"with --generate how many are made, 0: 500000")
+	fs.StringVar(&p.generate, "generate", "",
+		"make jobs of the classes of yahoo or google, at --load or 0.8, in place of a log (--workload tasks)")
 	fs.IntVar(&p.maxTasks, "max-tasks", 0, "leave out jobs of more tasks; 0: none (--workload tasks)")
 }
 
@@ -37,8 +52,36 @@ func (p *pickFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 		return fmt.Errorf("--max-tasks: found %d, expected 0 or more", p.maxTasks)
 	case fs.Changed("load") && !(p.load > 0 && p.load <= 1000):
 		return fmt.Errorf("--load: found %v, expected above 0, at most 1000", p.load)
+	case p.generate == "":
+		return nil
 	}
+	for _, name := range []string{"trace", "format", "train", "max-tasks"} {
+		if fs.Changed(name) {
+			return fmt.Errorf("--generate: found with --%s, expected one of them", name)
+		}
+	}
+	mix, err := generate.Named(p.generate)
+	if err != nil {
+		return fmt.Errorf("--generate: found %q, expected %s", p.generate, strings.Join(generate.Names(), " or "))
+	}
+	p.mix = &mix
 	return nil
+}
+
+// follow has flags that nobody gave be what the mix of --generate has them.
+func (p *pickFlags) follow(fs *pflag.FlagSet, t *taskFlags) {
+	if p.mix == nil {
+		return
+	}
+	if !fs.Changed("cutoff") {
+		t.config.Cutoff = p.mix.Cutoff
+	}
+	if !fs.Changed("heartbeat") {
+		t.heartbeat = p.mix.Heartbeat
+	}
+	if !fs.Changed("short-share") {
+		t.share = p.mix.ShortShare
+	}
 }
 
 // taskLog is a log that workloads are picked from.
@@ -52,7 +95,7 @@ type taskLog struct {
 	seed        uint64
 }
 
-// taskWork is a workload; the jobs of the log are in its order.
+// taskWork is a workload; the jobs of the log, if it is of one, are in its order.
 type taskWork struct {
 	agents.Workload
 	train []trace.Job
@@ -61,11 +104,16 @@ type taskWork struct {
 
 // readTasks reads the log as a workload of tasks.
 func readTasks(s *Host, spec *experiment.Spec, t *taskFlags) (*taskLog, error) {
+	l := &taskLog{pickFlags: t.pick, slots: spec.Nodes * t.paper.cores}
+	if t.pick.mix != nil {
+		l.log = &trace.Log{Name: "generated from the classes of " + t.pick.generate}
+		return l, nil
+	}
 	log, err := readSorted(s, spec)
 	if err != nil {
 		return nil, err
 	}
-	l := &taskLog{pickFlags: t.pick, log: log, jobs: log.Jobs, slots: spec.Nodes * t.paper.cores}
+	l.log, l.jobs = log, log.Jobs
 	tasks := 0
 	for i := range log.Jobs {
 		if j := &log.Jobs[i]; j.Tasks > maxTasks-tasks {
@@ -105,7 +153,17 @@ func (l *taskLog) split(s *Host, spec *experiment.Spec) error {
 
 // pick draws the jobs of a seed, and brings them to the load that is asked for.
 func (l *taskLog) pick(seed uint64) (*taskWork, error) {
-	if l.last != nil && (l.seed == seed || l.pickFlags.jobs == 0) {
+	if l.last != nil && (l.seed == seed || l.pickFlags.jobs == 0 && l.mix == nil) {
+		return l.last, nil
+	}
+	if l.mix != nil {
+		l.last = nil // before there is another as large
+		made, err := generate.New(l.mix, generate.Spec{Jobs: cmp.Or(l.pickFlags.jobs, generatedJobs), Slots: l.slots,
+			Load: cmp.Or(l.load, generatedLoad), Seed: seed})
+		if err != nil {
+			return nil, fmt.Errorf("--generate: %w", err)
+		}
+		l.last, l.seed = &taskWork{Workload: *made}, seed
 		return l.last, nil
 	}
 	w := &taskWork{train: l.train}
@@ -150,6 +208,18 @@ func (l *taskLog) stretch(jobs []*trace.Job) float64 {
 		return 1
 	}
 	return seconds / (span * float64(l.slots) * l.load)
+}
+
+// size is the summed time of a job's tasks, in seconds.
+func (w *taskWork) size(job int) float64 {
+	if w.jobs != nil {
+		return size(w.jobs[job])
+	}
+	sum := time.Duration(0)
+	for _, d := range w.Tasks(&w.Workload.Jobs[job]) {
+		sum += d
+	}
+	return sum.Seconds()
 }
 
 // size is the summed time of a job's tasks, in seconds.

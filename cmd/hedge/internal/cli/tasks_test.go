@@ -75,6 +75,8 @@ func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 		"pigeon":             {"--rules", "published", "--policy", "pigeon"},
 		"--group":            {"--policy", "pigeon", "--group-size", "0"},
 		"--weight":           {"--policy", "pigeon", "--weight", "0"},
+		"--pause-cost":       {"--policy", "siding", "--pause-cost", "-1s"},
+		"--resume-cost":      {"--policy", "siding", "--resume-cost", "-1s"},
 		"--quantum":          {"--policy", "kairos", "--quantum", "0s"},
 		"--interval":         {"--policy", "kairos", "--interval", "0s"},
 		"the share of short": {"--policy", "big-c", "--short-nodes", "101"},
@@ -98,7 +100,8 @@ func TestShortShareFollowsNodes(t *testing.T) {
 	}
 	for nodes := 2; nodes < 100; nodes++ {
 		c := published.Config{Nodes: nodes, Variant: eagle.Switches{Partition: true}}
-		assert.Equal(t, max(1, nodes*2/100), int((100-(100-defaultShare(&c)))*float64(nodes)/100), "%d nodes", nodes)
+		share := defaultShare(&c, defaultShortShare)
+		assert.Equal(t, max(1, nodes*2/100), int((100-(100-share))*float64(nodes)/100), "%d nodes", nodes)
 	}
 }
 
@@ -224,7 +227,8 @@ func TestQuantilesLieBetweenRanks(t *testing.T) {
 func TestSimulateTasksByThePapersRules(t *testing.T) {
 	for policy, starts := range map[string][2]float64{
 		"eagle": {0.0015, 0.0005}, "hawk": {0.0015, 0.0005}, "sparrow": {0.0015, 0.0015}, "dlwl": {0.0005, 0.0005},
-		"clwl": {0.0005, 0.0005}, "ideal-eagle": {0.0015, 0.0005}, "pigeon": {0.001, 0.001}, "big-c": {0.0005, 0.0005},
+		"clwl": {0.0005, 0.0005}, "ideal-eagle": {0.0015, 0.0005}, "pigeon": {0.001, 0.001}, "siding": {0.001, 0.001},
+		"siding-nopause": {0.001, 0.001}, "big-c": {0.0005, 0.0005},
 		"kairos": {0.5005, 0.5005}, "yarn-fifo": {0.5005, 0.5005},
 	} {
 		out, errs, status := simulateTasks(t, "--policy", policy, "--json")
@@ -238,4 +242,36 @@ func TestSimulateTasksByThePapersRules(t *testing.T) {
 	out, errs, status := simulateTasks(t, "--delay", "1s", "--cores", "4", "--fail", "100")
 	require.Zero(t, status, errs)
 	assert.Contains(t, out, "eagle")
+}
+
+// Generated jobs need no log; what the mix is run with follows, unless it is given.
+func TestSimulateGeneratedTasks(t *testing.T) {
+	run := func(args ...string) (string, string, int) {
+		var o, e bytes.Buffer
+		base := []string{"simulate", "--workload", "tasks", "--nodes", "50", "--jobs", "200"}
+		status := Main(context.Background(), append(base, args...), Host{In: bytes.NewReader(nil), Out: &o, Err: &e})
+		return o.String(), e.String(), status
+	}
+	for _, mix := range []string{"yahoo", "google"} {
+		out, errs, status := run("--generate", mix, "--policy", "eagle", "--json")
+		require.Zero(t, status, errs)
+		var d tasksDocument
+		require.NoError(t, json.Unmarshal([]byte(out), &d))
+		assert.Equal(t, 200, d.Workload.Jobs)
+		assert.InDelta(t, 0.8, d.Workload.OfferedLoad, 1e-6)
+		assert.Contains(t, d.Workload.Trace, mix)
+		assert.InDelta(t, 20, d.Run.Long.Jobs, 15, "by the mix's own cutoff")
+		again, _, _ := run("--generate", mix, "--policy", "eagle", "--json", "--seed", "2")
+		assert.NotEqual(t, out, again)
+	}
+	for want, args := range map[string][]string{
+		"--generate: found \"bing\", expected yahoo or google": {"--generate", "bing"},
+		"found with --trace":                       {"--generate", "yahoo", "--trace", "x"},
+		"gs-slearn: found with --generate":         {"--generate", "yahoo", "--policy", "gs-slearn"},
+		"--generate: found with --workload window": {"--generate", "yahoo", "--workload", "window"},
+	} {
+		_, errs, status := run(args...)
+		assert.Equal(t, exitUsage, status, want)
+		assert.Contains(t, errs, want)
+	}
 }

@@ -14,7 +14,8 @@ import (
 
 func replayLog(args ...string) (out, errs string, status int) {
 	var o, e bytes.Buffer
-	status = Main(context.Background(), append([]string{"replay"}, args...), Host{In: bytes.NewReader(nil), Out: &o, Err: &e})
+	host := Host{In: bytes.NewReader(nil), Out: &o, Err: &e}
+	status = Main(context.Background(), append([]string{"replay"}, args...), host)
 	return o.String(), e.String(), status
 }
 
@@ -65,7 +66,8 @@ func TestBadTaskLogsAreRefused(t *testing.T) {
 // The page has charts of completion and slowdown by class, of queues and of messages; one class may be missing.
 func TestTasksReport(t *testing.T) {
 	for command, args := range map[string][]string{
-		"simulate": {"--policy", "gs-slearn", "--cutoff", "1000"}, "compare": {"--policies", "eagle,pigeon", "--seeds", "1,2"},
+		"simulate": {"--policy", "gs-slearn", "--cutoff", "1000"},
+		"compare":  {"--policies", "eagle,pigeon", "--seeds", "1,2"},
 	} {
 		dir := t.TempDir()
 		_, errs, status := onTasks(t, command, append(args, "--report", dir)...)

@@ -123,7 +123,9 @@ type marshal single
 
 func (m marshal) MarshalJSON() ([]byte, error) { return json.Marshal(single(m)) }
 
-func (s *Spec) workloadDocument(log, history *trace.Log, built []*workload.Workload) Workload {
+func (s *Spec) workloadDocument(
+	log *trace.Log, demands []string, history *trace.Log, built []*workload.Workload,
+) Workload {
 	w := built[0]
 	d := Workload{Trace: log.Name, Format: log.Format, Kind: string(w.Spec.Kind), Jobs: w.Whole, SLOJobs: w.SLOJobs,
 		Tasks: w.Tasks, MachineHours: w.MachineHours, SpanS: w.Span.Seconds(), TraceSpanS: w.TraceSpan.Seconds(),
@@ -138,7 +140,7 @@ func (s *Spec) workloadDocument(log, history *trace.Log, built []*workload.Workl
 	if history != nil {
 		d.AddBad(history)
 	}
-	d.IgnoredDemands, d.Reordered = demands(log), log.Reordered
+	d.IgnoredDemands, d.Reordered = demands, log.Reordered
 	for i, w := range built {
 		d.Seeds = append(d.Seeds, SeedWorkload{Seed: s.Seeds[i], Jobs: w.Whole, SLOJobs: w.SLOJobs,
 			MachineHours: w.MachineHours, Load: w.Load, Trained: len(w.Train)})

@@ -16,18 +16,19 @@ type trained struct {
 	once     sync.Once
 	snapshot []byte
 	err      error
-	runtimes map[string]float64
+	looked   sync.Once
+	runtimes map[string]float64 // made when first it is asked for
 }
 
-func newTrained(w *workload.Workload) *trained {
-	t := &trained{work: w, runtimes: make(map[string]float64, len(w.Jobs))}
-	for i := range w.Jobs {
-		t.runtimes[w.Jobs[i].ID] = w.Jobs[i].Work.Runtime().Seconds()
-	}
-	return t
-}
+func newTrained(w *workload.Workload) *trained { return &trained{work: w} }
 
 func (t *trained) runtime(j predict.Job) (float64, bool) {
+	t.looked.Do(func() {
+		t.runtimes = make(map[string]float64, len(t.work.Jobs))
+		for i := range t.work.Jobs {
+			t.runtimes[t.work.Jobs[i].ID] = t.work.Jobs[i].Work.Runtime().Seconds()
+		}
+	})
 	r, ok := t.runtimes[j.ID]
 	return r, ok
 }

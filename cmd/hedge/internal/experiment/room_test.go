@@ -10,8 +10,8 @@ import (
 )
 
 // TestRoom: by hand, on two nodes in two hours. A job that met its deadline held one node for half an hour, the missed
-// one counts nothing, and so capacity leaves 3.5 machine-hours. The best-effort jobs that could end in time have work of
-// 1 and 2, and the one that could not has none.
+// one counts nothing, and so capacity leaves 3.5 machine-hours. The best-effort jobs that could end in time have work
+// of 1 and 2, and the one that could not has none.
 func TestRoom(t *testing.T) {
 	h := time.Hour
 	records := []sim.JobRecord{

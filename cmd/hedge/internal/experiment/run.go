@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/slearn"
@@ -52,7 +54,9 @@ func (s *Spec) timePerCycle() time.Duration {
 // Experiment is a prepared comparison.
 type Experiment struct {
 	spec Spec
-	log  *trace.Log
+	log  *trace.Log // without its jobs, which are in the workloads
+	// demands are the names of the resources that the log's jobs ask for.
+	demands []string
 	// history is the log that --train names, or nil.
 	history *trace.Log
 	seeds   []*trained
@@ -62,7 +66,10 @@ type Experiment struct {
 
 // Prepare builds the workload of every seed and refuses what cannot be run.
 func Prepare(log *trace.Log, spec *Spec, known *engines.Set, set *systems.Set) (*Experiment, error) {
-	e := &Experiment{spec: *spec, log: log, known: known}
+	defer saveMemory(len(log.Jobs))()
+	kept := *log
+	kept.Jobs = nil
+	e := &Experiment{spec: *spec, log: &kept, demands: demands(log), known: known}
 	if err := e.find(set); err != nil {
 		return nil, err
 	}
@@ -243,6 +250,7 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 			return nil, err
 		}
 	}
+	defer saveMemory(len(e.seeds[0].work.Jobs))()
 	policies, seeds := e.spec.Policies, e.spec.Seeds
 	runs := make([]Run, len(policies)*len(seeds))
 	meter := newMeter(len(runs), step)
@@ -264,12 +272,27 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 	for i, t := range e.seeds {
 		built[i] = t.work
 	}
-	d := &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, e.history, built),
+	d := &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, e.demands, e.history, built),
 		Planning: e.spec.planningDocument(window, slot), Runs: runs, Summary: Summarise(policies, runs)}
 	if len(seeds) == 1 {
 		d.CI95Null = noInterval
 	}
 	return d, nil
+}
+
+// Of many jobs, most memory is that of the jobs and stays: collecting garbage sooner costs little and saves much.
+const (
+	manyJobs     = 100_000
+	tightGarbage = 30 // percent of what stays
+)
+
+// saveMemory has garbage collected sooner where there are many jobs, until its result is called. GOGC overrides it.
+func saveMemory(jobs int) (done func()) {
+	if jobs < manyJobs || os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(tightGarbage)
+	return func() { debug.SetGCPercent(before) }
 }
 
 // nodes are those of the cluster, with their labels.
@@ -301,10 +324,11 @@ func (e *Experiment) run(
 	if err != nil {
 		return nil, err
 	}
+	_, fresh := predictor.(*predict.Posterior) // what is learnt from one stage is about those that wait
 	c := sim.Config{
-		Nodes: s.nodes(), Jobs: t.work.Jobs, Policy: policy, Predictor: predictor,
+		Nodes: s.nodes(), Jobs: t.work.Jobs, Policy: policy, Predictor: predictor, Fresh: fresh,
 		Cycle: s.Cycle, Span: t.work.Span, TasksPerNode: 1, Seed: s.Seeds[at],
-		ChargeSolverTime: s.ChargeSolverTime, Progress: step,
+		ChargeSolverTime: s.ChargeSolverTime, Progress: step, LogRanges: s.LogRanges, Ranges: !s.Estimates,
 	}
 	var camera *camera
 	if s.Observe && at == 0 {
@@ -327,7 +351,7 @@ func (e *Experiment) run(
 		}
 		c.CycleObserver = watch.see
 	}
-	result, err := simulate(ctx, &c, s.LogDir, fmt.Sprintf("%s-%d", of.Name, s.Seeds[at]))
+	result, err := simulate(ctx, &c, nil, s.LogDir, fmt.Sprintf("%s-%d", of.Name, s.Seeds[at]))
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +401,8 @@ func realised(jobs []sim.Job, records []sim.JobRecord) float64 {
 }
 
 // simulate runs a simulation, with its decision log as a file of that name in a folder, or without if there is none.
-func simulate(ctx context.Context, c *sim.Config, dir, name string) (result *sim.Result, err error) {
+// Heat, unless nil, sees the run.
+func simulate(ctx context.Context, c *sim.Config, heat *heater, dir, name string) (result *sim.Result, err error) {
 	if dir != "" {
 		file, closeLog, err := createLog(filepath.Join(dir, name+".jsonl.gz"))
 		if err != nil {
@@ -385,6 +410,9 @@ func simulate(ctx context.Context, c *sim.Config, dir, name string) (result *sim
 		}
 		c.Log = file
 		defer func() { err = errors.Join(err, closeLog()) }()
+	}
+	if heat != nil {
+		heat.attach(c)
 	}
 	result, err = sim.Run(ctx, *c)
 	if err == nil && result.Rejections > 0 {

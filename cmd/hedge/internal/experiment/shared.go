@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim"
@@ -30,10 +31,34 @@ type SharedSpec struct {
 	Assignments int
 	// Control deals what jobs use out among them, so that history tells nothing of it.
 	Control bool
+	// Blind does so with the jobs of the history alone.
+	Blind bool
 	// Machine is what a machine has.
 	Machine trace.Amount
 	// Epsilon is the risk that policies take which have a bound on it; 0 is their own.
 	Epsilon float64
+	// Frontier runs each policy that has a parameter of strictness with each value of it.
+	Frontier bool
+}
+
+// Setting is the value of a policy's parameter of strictness.
+type Setting struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+}
+
+// arm is a policy with a setting, or with its own where it has none.
+type arm struct {
+	of      *systems.System
+	setting *Setting
+}
+
+// name is what the arm is called in tables and files.
+func (s *Setting) name(policy, between string) string {
+	if s == nil {
+		return policy
+	}
+	return policy + between + s.Name + between + strconv.FormatFloat(s.Value, 'g', -1, 64)
 }
 
 // SharedDocument is what hedge compare --workload shared prints as JSON. Runs are in order of policies, sizes, seeds,
@@ -44,6 +69,8 @@ type SharedDocument struct {
 	Workload SharedWorkload  `json:"workload"`
 	Runs     []SharedRun     `json:"runs"`
 	Summary  []SharedSummary `json:"summary"`
+	// Equal is nil without --frontier, or without a policy to compare with.
+	Equal *AtEqual `json:"at_equal_violations,omitempty"`
 }
 
 // SharedWorkload describes the workloads.
@@ -55,6 +82,7 @@ type SharedWorkload struct {
 	Hours   float64      `json:"hours"`
 	Load    float64      `json:"load"`
 	Control bool         `json:"control"`
+	Blind   bool         `json:"blind"`
 	Cycle   float64      `json:"cycle_s"`
 	// Groups, Rows and Shapes are what was drawn from: groups of recurring jobs, rows of use, and hours of change.
 	Groups int `json:"groups"`
@@ -86,6 +114,7 @@ type SharedSegment struct {
 // SharedRun is one simulation.
 type SharedRun struct {
 	Policy     string       `json:"policy"`
+	Setting    *Setting     `json:"setting,omitempty"`
 	Seed       int64        `json:"seed"`
 	Assignment int          `json:"assignment"`
 	Nodes      int          `json:"nodes"`
@@ -98,6 +127,10 @@ type SharedRun struct {
 	Cycles      int         `json:"cycles"`
 	CycleMS     sim.CycleMS `json:"cycle_ms"`
 	PhaseMS     sim.PhaseMS `json:"phase_ms"`
+	// Evicted compares probabilities of evictions with what came true. It is missing for policies that tell none.
+	Evicted []EvictionBin `json:"eviction_reliability,omitempty"`
+	// Heat is for the report: of the first workload on the first size.
+	Heat *Heat `json:"-"`
 }
 
 // untilSpans is how many times the arrivals a simulation takes: no deadline with a slack of up to 2 is later. By then
@@ -110,7 +143,7 @@ type SharedExperiment struct {
 	log     *trace.Log
 	fill    workload.Fill
 	names   []string
-	systems []systems.System
+	arms    []arm
 	history []trace.Job
 	records records.Records
 	built   []*sharedWork // by seed, then assignment
@@ -149,7 +182,7 @@ func PrepareShared(log *trace.Log, use *trace.UsageLog, spec *SharedSpec, set *s
 		if err != nil {
 			return nil, err
 		}
-		e.systems = append(e.systems, system)
+		e.arms = append(e.arms, arms(&system, spec.Frontier)...)
 	}
 	if err := e.readFill(); err != nil {
 		return nil, err
@@ -168,6 +201,18 @@ func PrepareShared(log *trace.Log, use *trace.UsageLog, spec *SharedSpec, set *s
 		return err
 	})
 	return e, err
+}
+
+// arms are the ways in which a system runs.
+func arms(of *systems.System, frontier bool) []arm {
+	if !frontier || len(of.Strictness.Values) == 0 {
+		return []arm{{of: of}}
+	}
+	var out []arm
+	for _, v := range of.Strictness.Values {
+		out = append(out, arm{of, &Setting{of.Strictness.Name, v}})
+	}
+	return out
 }
 
 // readFill reads the files of --fill: logs of usage, and logs of jobs for their requests.
@@ -229,7 +274,7 @@ func (e *SharedExperiment) fillShapes() error {
 func (s *SharedSpec) workloadSpec() workload.SharedSpec {
 	w := workload.DefaultShared()
 	w.Nodes, w.Fit, w.Load, w.Hours, w.SLOShare = s.Sizes[0], slices.Min(s.Sizes), s.Load, s.Hours, s.SLOShare
-	w.Machine, w.NoGroups = s.Machine, s.Control
+	w.Machine, w.NoGroups, w.Blind = s.Machine, s.Control, s.Blind
 	w.Slack = nil
 	for _, share := range s.Slack {
 		w.Slack = append(w.Slack, 100*share)
@@ -271,7 +316,7 @@ func (x *sharedWork) knowledge() *systems.Knowledge {
 
 // Steps is the number of steps that Run reports.
 func (e *SharedExperiment) Steps() int {
-	return len(e.built) * len(e.systems) * len(e.spec.Sizes) * stepsPerRun
+	return len(e.built) * len(e.arms) * len(e.spec.Sizes) * stepsPerRun
 }
 
 // Run simulates every policy on every size and workload, on all cores.
@@ -282,13 +327,14 @@ func (e *SharedExperiment) Run(ctx context.Context, step func(done int, what str
 		}
 	}
 	sizes, works := len(e.spec.Sizes), len(e.built)
-	runs := make([]SharedRun, len(e.systems)*sizes*works)
+	runs := make([]SharedRun, len(e.arms)*sizes*works)
 	meter := newMeter(len(runs), step)
 	err := parallel(len(runs), func(i int) error {
-		of, x, size := &e.systems[i/works/sizes], e.built[i%works], e.spec.Sizes[i/works%sizes]
-		run, err := e.run(ctx, of, x, size, meter.of(i, of.Name))
+		a, x, size := &e.arms[i/works/sizes], e.built[i%works], e.spec.Sizes[i/works%sizes]
+		name := a.setting.name(a.of.Name, " ")
+		run, err := e.run(ctx, a, x, size, meter.of(i, name))
 		if err != nil {
-			return fmt.Errorf("%s, seed %d, assignment %d, %d nodes: %w", of.Name, x.seed, x.assignment, size, err)
+			return fmt.Errorf("%s, seed %d, assignment %d, %d nodes: %w", name, x.seed, x.assignment, size, err)
 		}
 		runs[i] = *run
 		return nil
@@ -297,39 +343,53 @@ func (e *SharedExperiment) Run(ctx context.Context, step func(done int, what str
 		return nil, err
 	}
 	return &SharedDocument{Schema: 1, Command: "compare", Workload: e.document(), Runs: runs,
-		Summary: summariseShared(e.spec.Policies, e.spec.Sizes, runs)}, nil
+		Summary: summariseShared(e.arms, e.spec.Sizes, runs), Equal: atEqual(e.arms, e.spec.Sizes, runs)}, nil
 }
 
-func (e *SharedExperiment) run(ctx context.Context, of *systems.System, x *sharedWork, size int,
+func (e *SharedExperiment) run(ctx context.Context, a *arm, x *sharedWork, size int,
 	step func(done, total int)) (*SharedRun, error) {
 	began := time.Now()
-	policy, err := of.Policy(&systems.Planning{Risk: e.spec.Epsilon,
-		Stopwatch: func() time.Duration { return time.Since(began) }})
+	planning := systems.Planning{Risk: e.spec.Epsilon, Stopwatch: func() time.Duration { return time.Since(began) }}
+	if a.setting != nil {
+		planning.Strictness = a.setting.Value
+	}
+	policy, err := a.of.Policy(&planning)
 	if err != nil {
 		return nil, err
 	}
-	predictor, err := of.Predictor(x.knowledge())
+	predictor, err := a.of.Predictor(x.knowledge())
 	if err != nil {
 		return nil, err
 	}
 	spec := e.spec.workloadSpec()
 	c := sim.Config{Nodes: spec.Machines(size), Jobs: x.Jobs, Policy: policy, Predictor: predictor, Cycle: e.spec.Cycle,
 		Span: x.Span, Until: untilSpans * x.Span, Seed: x.seed, Progress: step}
-	result, err := simulate(ctx, &c, e.spec.LogDir, fmt.Sprintf("%s-%d-%d-%d", of.Name, size, x.seed, x.assignment))
+	told := watchEvictions(&c)
+	var heat *heater
+	if e.spec.Observe && x == e.built[0] && size == e.spec.Sizes[0] {
+		heat = newHeater(x.Span)
+	}
+	name := fmt.Sprintf("%s-%d-%d-%d", a.setting.name(a.of.Name, "-"), size, x.seed, x.assignment)
+	result, err := simulate(ctx, &c, heat, e.spec.LogDir, name)
 	if err != nil {
 		return nil, err
 	}
 	m := &result.Metrics
-	return &SharedRun{Policy: of.Name, Seed: x.seed, Assignment: x.assignment, Nodes: size, SLO: m.SLO, BE: m.BE,
-		BELatency: m.BELatency, Sharing: *result.Sharing, Preemptions: m.Preemptions, MakespanS: m.MakespanS,
-		Cycles: m.Cycles, CycleMS: m.CycleMS, PhaseMS: m.PhaseMS}, nil
+	run := &SharedRun{Policy: a.of.Name, Setting: a.setting, Seed: x.seed, Assignment: x.assignment, Nodes: size,
+		SLO: m.SLO, BE: m.BE, BELatency: m.BELatency, Sharing: *result.Sharing, Preemptions: m.Preemptions,
+		MakespanS: m.MakespanS, Cycles: m.Cycles, CycleMS: m.CycleMS, PhaseMS: m.PhaseMS,
+		Evicted: told.bins(result.Jobs)}
+	if heat != nil {
+		run.Heat = &heat.heat
+	}
+	return run, nil
 }
 
 // document describes the workloads.
 func (e *SharedExperiment) document() SharedWorkload {
 	s := &e.spec
 	d := SharedWorkload{Trace: e.log.Name, Fill: e.names, Nodes: s.Sizes, Machine: s.Machine, Hours: s.Hours, Load: s.Load,
-		Control: s.Control, Cycle: s.Cycle.Seconds(), Records: e.records, Segments: []SharedSegment{}}
+		Control: s.Control, Blind: s.Blind, Cycle: s.Cycle.Seconds(), Records: e.records, Segments: []SharedSegment{}}
 	d.Groups, d.Rows, d.Shapes = e.fill.Groups()
 	for _, x := range e.built {
 		d.Segments = append(d.Segments, SharedSegment{Seed: x.seed, Assignment: x.assignment, StartHour: x.Start.Hours(),

@@ -63,6 +63,8 @@ type Spec struct {
 	Seeds []int64
 	// LogDir receives the decision logs; "" for none.
 	LogDir string
+	// LogRanges has decision logs name ranges of nodes.
+	LogRanges bool `json:"-"`
 	// CaptureDir receives every cycle's placement problem, POLICY-SEED-CYCLE.json.gz each; "" for none.
 	CaptureDir string
 	// SnapshotDir receives every cycle's snapshot, POLICY-SEED-CYCLE.json.gz each; "" for none.

@@ -128,7 +128,8 @@ func WorthColumns() []Column {
 func WorthNotes() [][2]string {
 	return [][2]string{
 		{"realised utility", "what completed jobs are worth at their completion, summed: higher is better"},
-		{"BE room", "machine-hours of best-effort work that capacity could hold beside the deadlines met: a bound of goodput"},
+		{"BE room", "machine-hours of best-effort work that capacity can hold beside the deadlines met: a bound of " +
+			"goodput"},
 		{"longest BE wait", "from a best-effort job's submission to the start of the run that completed it"},
 	}
 }

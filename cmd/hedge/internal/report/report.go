@@ -79,6 +79,15 @@ func WriteCompare(path string, d *experiment.Document) error {
 	return write(path, p)
 }
 
+// WriteShared writes the page of hedge compare --workload shared.
+func WriteShared(path string, d *experiment.SharedDocument) error {
+	p, err := sharedPage(d)
+	if err != nil {
+		return err
+	}
+	return write(path, p)
+}
+
 // WritePredict writes the page of hedge predict.
 func WritePredict(path string, d *profile.Document) error {
 	p, err := predictPage(d)

@@ -36,8 +36,8 @@ func starts(p *page, d *experiment.Document) error {
 		top               float64
 		lines             []chart.Series
 	}{
-		{"Starts, estimated and true", "Median true wait of jobs by their estimated wait, when they first waited: the nearer " +
-			"to the diagonal, the better.", "estimated, minutes", "true, minutes", top, waits},
+		{"Starts, estimated and true", "Median true wait of jobs by their estimated wait, when they first waited: the " +
+			"nearer to the diagonal, the better.", "estimated, minutes", "true, minutes", top, waits},
 		{"Probabilities of meeting deadlines", "Share of jobs that met their deadline by the probability told when they " +
 			"first waited: the nearer to the diagonal, the better.", "told", "met", 1, told},
 	} {

@@ -27,7 +27,8 @@ type TaskRun struct {
 	Policy string
 	Seed   int64
 	Long   []bool
-	// Completions are from submission to the last end, Longest of the job's longest task: what it takes without contention.
+	// Completions are from submission to the last end. Longest is what the job's longest task takes: without contention
+	// the job takes as long.
 	Completions, Longest []float64
 	Queues               *Queues
 	// Messages is the number of them for each task.
@@ -151,8 +152,8 @@ func taskQueues(p *page, d *Tasks) error {
 			at := slices.IndexFunc(d.Runs, func(r TaskRun) bool { return r.Policy == policy })
 			lines = append(lines, d.Runs[at].Queues.line(policy, i, class))
 		}
-		title, text := "Waiting tasks of "+name+" jobs", "Tasks that are submitted and neither run nor have ended, paused ones "+
-			"too."
+		title := "Waiting tasks of " + name + " jobs"
+		text := "Tasks that are submitted and neither run nor have ended, paused ones too."
 		if len(d.Runs) > len(lines) {
 			text += " First seed."
 		}

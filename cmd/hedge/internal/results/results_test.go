@@ -56,11 +56,18 @@ func TestNotes(t *testing.T) {
 	assert.ErrorIs(t, err, ErrInput)
 }
 
+// logsOf reads a list of logs of the documentation.
+func logsOf(t *testing.T, path string) []Trace {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	traces, err := ParseTraceFile(path, string(text))
+	require.NoError(t, err)
+	return traces
+}
+
 func TestTheLogsOfTheDocumentedCommand(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/logs.txt")
-	require.NoError(t, err)
-	traces, err := ParseTraceFile("logs.txt", string(text))
-	require.NoError(t, err)
+	traces := logsOf(t, "../../../../docs/logs.txt")
 	assert.Greater(t, len(traces), 5)
 	assert.Empty(t, traces[0].Path, "the first is built in")
 	for _, one := range traces {

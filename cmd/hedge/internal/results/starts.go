@@ -19,12 +19,12 @@ const fewest, most = 0.75, 0.85
 // starts writes how the estimates of starts came out: by log and policy, by log, and the probabilities of meeting
 // deadlines pooled over all.
 func (p *page) starts(cells []kept) {
-	p.line("Each job that waits counts once, with its estimate in the first cycle that did not start it. The interval of " +
-		"a job that never starts")
+	p.line("Each job that waits counts once, with its estimate in the first cycle that did not start it. The interval " +
+		"of a job that never starts")
 	p.line("contains the start only if it ends with *never*. The error is the distance from the estimated median to the " +
 		"start; the table has its")
-	p.line("median over the jobs that waited for at least five cycles. *Walltime planning* is the same for a plan by the " +
-		"times that users ask for.")
+	p.line("median over the jobs that waited for at least five cycles. *Walltime planning* is the same for a plan by " +
+		"the times that users ask for.")
 	p.line("")
 	p.head("log", "policy", "jobs", "in 50 %", "in 80 %", "in 95 %", "waited ≥ 5 cycles", "median error, s",
 		"walltime planning, s")

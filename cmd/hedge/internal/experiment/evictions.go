@@ -1,0 +1,119 @@
+package experiment
+
+import (
+	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/sched"
+)
+
+// EvictionBin compares a forecast with what came true: for the jobs whose probability of losing a task by eviction was
+// told to be within a tenth of the range.
+type EvictionBin struct {
+	// From and To bound the bin: above From, except for the first, and up to To.
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
+	// Jobs are those in the bin at their first start. Told is their mean probability, Came the share of them that lost a
+	// task by eviction. Both are 0 in an empty bin.
+	Jobs int     `json:"jobs"`
+	Told float64 `json:"told"`
+	Came float64 `json:"came"`
+}
+
+// teller is a policy that tells the probability of evictions. DistSched's are.
+type teller interface {
+	Eviction(job string) (probability float64, ok bool)
+}
+
+// evictions keeps what a policy told of jobs at their first start.
+type evictions struct {
+	of   teller
+	told map[string]float64
+}
+
+// watchEvictions has the policy's forecasts kept, if it tells any; else it returns nil.
+func watchEvictions(c *sim.Config) *evictions {
+	of, ok := c.Policy.(teller)
+	if !ok {
+		return nil
+	}
+	e, next := &evictions{of: of, told: map[string]float64{}}, c.CycleObserver
+	c.CycleObserver = func(cycle *sched.Cycle) {
+		e.observe(cycle)
+		if next != nil {
+			next(cycle)
+		}
+	}
+	return e
+}
+
+func (e *evictions) observe(c *sched.Cycle) {
+	if c.Plan == nil {
+		return
+	}
+	for i := range c.Plan.Decisions {
+		d := &c.Plan.Decisions[i]
+		if _, known := e.told[d.Job]; known || d.Kind != sched.Start {
+			continue
+		}
+		if p, ok := e.of.Eviction(d.Job); ok {
+			e.told[d.Job] = p
+		}
+	}
+}
+
+// evictionBins is the number of bins.
+const evictionBins = 10
+
+// bins compares what was told with what became of the jobs. Parts of jobs are not among them.
+func (e *evictions) bins(jobs []sim.JobRecord) []EvictionBin {
+	if e == nil {
+		return nil
+	}
+	out := make([]EvictionBin, evictionBins)
+	for i := range out {
+		out[i].From, out[i].To = float64(i)/evictionBins, float64(i+1)/evictionBins
+	}
+	for i := range jobs {
+		p, ok := e.told[jobs[i].ID]
+		if !ok {
+			continue
+		}
+		k := 0
+		for k < evictionBins-1 && p > out[k].To {
+			k++
+		}
+		b := &out[k]
+		b.Jobs++
+		b.Told += p
+		if jobs[i].Evictions > 0 {
+			b.Came++
+		}
+	}
+	return averaged(out)
+}
+
+// averaged turns sums into means.
+func averaged(bins []EvictionBin) []EvictionBin {
+	for i := range bins {
+		if n := float64(bins[i].Jobs); n > 0 {
+			bins[i].Told, bins[i].Came = bins[i].Told/n, bins[i].Came/n
+		}
+	}
+	return bins
+}
+
+// sumBins adds up the bins of several runs. It is nil if no run has any.
+func sumBins(runs []SharedRun) []EvictionBin {
+	var out []EvictionBin
+	for i := range runs {
+		for k, b := range runs[i].Evicted {
+			if out == nil {
+				out = make([]EvictionBin, evictionBins)
+			}
+			n := float64(b.Jobs)
+			out[k].From, out[k].To, out[k].Jobs = b.From, b.To, out[k].Jobs+b.Jobs
+			out[k].Told += float64(n * b.Told)
+			out[k].Came += float64(n * b.Came)
+		}
+	}
+	return averaged(out)
+}
