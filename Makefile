@@ -13,7 +13,7 @@ GO ?= go
 export CGO_CFLAGS := -O2 -g -I/usr/include/lpsolve
 # what hedge-full is built on, and what all the tests run on
 LIBRARIES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-libclp-dev liblpsolve55-dev
-PACKAGES := $(LIBRARIES) coinor-cbc lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven
+PACKAGES := $(LIBRARIES) coinor-cbc lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven prometheus
 SERVERS := etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad yarn
 
 .PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters storms race lint fmt vet apidiff tidy docs bench bench-solvers results clean

@@ -29,7 +29,8 @@
 //	           adapters/live runs systems of agents as processes, a module of its own; adapters/shadow
 //	           watches a cluster that another scheduler runs, adapters/testservers runs
 //	           real servers for tests, adapters/service is a scheduler as a program that goes on, and
-//	           adapters/metrics has the loop's metrics for Prometheus
+//	           adapters/metrics has the loop's metrics for Prometheus, and a dashboard of them
+//	otelhedge  OpenTelemetry spans of the loop's cycles, a module of its own
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own
 //	examples   programs to run and to copy
 //	cmd/hedge  the command line, a module of its own; cmd/hedge/program is for building one with policies of one's own

@@ -15,7 +15,7 @@ import (
 
 // Service runs a [service.Instance] with the [adapters.Lease] and the [Open] that the program provides. With an address
 // to listen at it answers
-// /healthz, /readyz and /metrics.
+// /healthz, /readyz and /metrics. A program may add to the value group "hedge.observers", as with [Loop].
 func Service(c Config) fx.Option {
 	return fx.Module("hedge", parts(c), fx.Provide(newInstance), fx.Invoke(lead))
 }
@@ -25,18 +25,24 @@ type Open func(ctx context.Context, t adapters.Term) (adapters.Driver, error)
 
 type instanceParams struct {
 	fx.In
-	Config  Config
-	Policy  NewPolicy
-	Metrics service.Metrics
-	Clock   sched.Clock `optional:"true"`
-	Log     log
+	Config    Config
+	Policy    NewPolicy
+	Metrics   service.Metrics
+	Clock     sched.Clock          `optional:"true"`
+	Observers []func(*sched.Cycle) `group:"hedge.observers"`
+	Log       log
 }
 
 func newInstance(p instanceParams) (*service.Instance, error) {
 	c := p.Config.withDefaults()
 	return service.New(
 		service.Options{Policy: p.Policy, LeaseFor: c.LeaseFor, Cycle: c.Cycle, Stuck: c.Stuck, Cluster: c.Cluster,
-			History: c.History, Save: c.Save, Log: p.Log.Logger, Metrics: p.Metrics, Clock: p.Clock})
+			History: c.History, Save: c.Save, Log: p.Log.Logger, Metrics: p.Metrics, Clock: p.Clock,
+			Observe: func(c *sched.Cycle) {
+				for _, told := range p.Observers {
+					told(c)
+				}
+			}})
 }
 
 type leadParams struct {

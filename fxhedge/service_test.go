@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,8 +79,10 @@ func TestService(t *testing.T) {
 	require.NoError(t, err)
 	conf, d := config(t), newDriver(t)
 	var instance *service.Instance
+	var cycles atomic.Int32
 	done := d.done
 	app := fxtest.New(t, fxhedge.Service(conf), d.provide(), fx.Supply(fx.Annotate(listener, fx.As(new(net.Listener)))),
+		fx.Supply(fx.Annotate(func(*sched.Cycle) { cycles.Add(1) }, fx.ResultTags(`group:"hedge.observers"`))),
 		fx.Populate(&instance))
 	app.RequireStart()
 	select {
@@ -92,6 +95,7 @@ func TestService(t *testing.T) {
 	assert.Contains(t, get(t, listener, "/metrics"), "hedge_leader_epoch 1")
 	assert.NoError(t, instance.Live())
 	app.RequireStop()
+	assert.Positive(t, cycles.Load())
 	assert.True(t, d.closed)
 	_, err = net.Dial("tcp", listener.Addr().String())
 	require.Error(t, err)

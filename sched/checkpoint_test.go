@@ -64,12 +64,13 @@ func TestLoopKeepsWork(t *testing.T) {
 			r.events = append(r.events, sched.Event{Kind: sched.Submitted, Job: job, Done: tt.submitted},
 				sched.Event{Kind: sched.Started, ID: "a", Time: schedtest.At(0),
 					Nodes: []sched.NodeTasks{{Node: tt.node, Tasks: 1}}})
-			step := func(seconds float64, events ...sched.Event) {
+			step := func(seconds float64, events ...sched.Event) *sched.Cycle {
 				t.Helper()
 				r.events = append(r.events, events...)
 				c, err := loop.Step(background, schedtest.At(seconds))
 				require.NoError(t, err)
 				require.Empty(t, c.Ignored)
+				return c
 			}
 			step(1)
 			stopped := tt.stopped
@@ -89,9 +90,14 @@ func TestLoopKeepsWork(t *testing.T) {
 			step(201, sched.Event{Kind: sched.Submitted, Job: other},
 				sched.Event{Kind: sched.Finished, ID: "b", Runtime: time.Second})
 			check() // forecast anew
-			step(202, sched.Event{Kind: sched.Started, ID: "a", Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}},
+			c := step(202, sched.Event{Kind: sched.Started, ID: "a", Nodes: []sched.NodeTasks{{Node: "n1", Tasks: 1}}},
 				sched.Event{Kind: sched.Finished, ID: "a", Runtime: 50 * time.Second})
 			assert.InDelta(t, tt.learnt, l.observed["a"], 1e-9)
+			require.Len(t, c.Learnt, 1)
+			assert.Same(t, job, c.Learnt[0].Job)
+			assert.InDelta(t, 50, c.Learnt[0].Ran, 1e-9, "the last run alone, as it was forecast")
+			lo, hi := c.Learnt[0].Prediction.Dist.Bounds()
+			assert.InDeltaSlice(t, tt.left[:], []float64{lo, hi}, 1e-9)
 		})
 	}
 }

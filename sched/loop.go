@@ -100,6 +100,12 @@ type Cycle struct {
 	// events and making the snapshot, from StagePlan on; the policy and the check of its plan, from there, too, whether
 	// it failed or not; the cluster, from StageApply on.
 	SnapshotTime, PlanTime, ApplyTime time.Duration
+	// PredictTime is what of SnapshotTime it took to forecast jobs. Like the others it is wall-clock time.
+	PredictTime time.Duration
+	// Err is the error that Step returns, if it does.
+	Err error
+	// Learnt are the jobs that have finished and taught the predictor, in the order of their events.
+	Learnt []Learnt
 	// Rejected are submissions that were refused in this cycle: jobs that are not valid ([ErrInvalidJob]),
 	// jobs whose id a pending or running job has ([ErrDuplicateJob]; that job goes on as though
 	// nothing had been submitted, and once it is finished or withdrawn the id is free again) and,
@@ -133,6 +139,16 @@ func (c *Cycle) Decisions() iter.Seq[Decision] {
 		return func(func(Decision) bool) {}
 	}
 	return c.Plan.All(c.Snapshot)
+}
+
+// Learnt is a job that has finished, and how long it ran against its forecast.
+type Learnt struct {
+	Job *Job
+	// Prediction is the forecast that the job ran with: at full speed, and of the rest where it had kept work of an
+	// earlier run.
+	Prediction predict.Prediction
+	// Ran is how long that run would have taken at full speed, in seconds; more than 0.
+	Ran float64
 }
 
 // Rejection is a job that was refused or cannot be placed, and why: a [*JobError].
@@ -257,6 +273,7 @@ func NewLoop(cluster Cluster, policy Policy, predictor predict.Predictor, opts .
 func (l *Loop) Step(ctx context.Context, now time.Time) (*Cycle, error) {
 	c := &Cycle{Now: wall(now)}
 	err := l.step(ctx, c)
+	c.Err = err
 	if l.observer != nil {
 		l.observer(c)
 	}
@@ -320,7 +337,7 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 		if done == nil {
 			continue
 		}
-		if err := l.learn(done, e); err != nil {
+		if err := l.learn(done, e, c); err != nil {
 			c.Ignored = append(c.Ignored, err)
 			continue
 		}
@@ -337,12 +354,14 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 	for _, j := range l.state.arrived {
 		l.seen.see(j.job, c)
 	}
+	begin := l.stopwatch()
 	l.forecast(learnt && l.fresh)
+	c.PredictTime = l.stopwatch() - begin
 }
 
 // learn teaches the predictor the runtime of a job that has finished, and what it used. A part of a job teaches
 // nothing: its gang has told how long such tasks run.
-func (l *Loop) learn(j *tracked, e *Event) error {
+func (l *Loop) learn(j *tracked, e *Event, c *Cycle) error {
 	if j.job.PartOf != "" {
 		return nil
 	}
@@ -350,11 +369,12 @@ func (l *Loop) learn(j *tracked, e *Event) error {
 	if err != nil {
 		return err
 	}
-	err = l.predictor.Observe(predict.Observation{Job: j.job.Features(), Used: e.Used,
-		Runtime: j.fullSpeed(ran) + j.done.Seconds()})
+	run := j.fullSpeed(ran)
+	err = l.predictor.Observe(predict.Observation{Job: j.job.Features(), Used: e.Used, Runtime: run + j.done.Seconds()})
 	if err != nil {
 		return fmt.Errorf("%w: job %q: %w", ErrBadEvent, e.ID, err)
 	}
+	c.Learnt = append(c.Learnt, Learnt{Job: j.job, Prediction: j.prediction, Ran: run})
 	return nil
 }
 

@@ -510,8 +510,8 @@ func TestLoopStopwatch(t *testing.T) {
 	ticks := time.Duration(0)
 	watch := func() time.Duration { ticks++; return ticks * ticks }
 	cycle := step(t, newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts(), sched.WithStopwatch(watch)), c, 0)
-	assert.Equal(t, []time.Duration{4 - 1, 9 - 4, 16 - 9},
-		[]time.Duration{cycle.SnapshotTime, cycle.PlanTime, cycle.ApplyTime})
+	assert.Equal(t, []time.Duration{16 - 1, 9 - 4, 25 - 16, 36 - 25},
+		[]time.Duration{cycle.SnapshotTime, cycle.PredictTime, cycle.PlanTime, cycle.ApplyTime})
 }
 
 // truth knows from the plans alone which jobs were told to stop, and computes what must be free.

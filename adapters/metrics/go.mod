@@ -3,6 +3,7 @@ module github.com/hedgesched/hedge/adapters/metrics
 go 1.26
 
 require (
+	github.com/grafana/grafana-foundation-sdk/go v0.0.22
 	github.com/hedgesched/hedge v0.1.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/stretchr/testify v1.11.1

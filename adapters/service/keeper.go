@@ -26,6 +26,9 @@ func (k *keeper) observe(c *sched.Cycle) {
 	}
 	k.opt.Metrics.Observe(c)
 	k.opt.Metrics.Refused(k.cluster.Refused())
+	if k.opt.Observe != nil {
+		k.opt.Observe(c)
+	}
 	k.tell(c)
 	if now.Sub(k.saved) >= k.opt.Save {
 		k.saved = now

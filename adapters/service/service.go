@@ -63,6 +63,8 @@ type Options struct {
 	Log *slog.Logger
 	// Metrics, if not nil, count what happens.
 	Metrics Metrics
+	// Observe, if not nil, is called after every cycle, after Metrics, like the function of [sched.WithObserver].
+	Observe func(*sched.Cycle)
 	// Clock is the clock for terms, cycles and health; nil is the system's, which is monotonic. It must be safe for
 	// concurrent use.
 	Clock sched.Clock

@@ -408,6 +408,21 @@ func TestPolicies(t *testing.T) {
 	})
 }
 
+// TestObserve: whoever else watches is called after the metrics, with every cycle.
+func TestObserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []*sched.Cycle
+		p := newProgram(t, func(o *service.Options) {
+			o.Observe = func(c *sched.Cycle) { seen = append(seen, c) }
+		})
+		p.background(t)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.NotEmpty(t, seen)
+		assert.NotNil(t, seen[0].Snapshot)
+	})
+}
+
 // TestTold: what has failed is logged as such, and a job that its user took away is not.
 func TestTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
