@@ -75,9 +75,9 @@ func TestBranchAndBound(t *testing.T) {
 	assert.Positive(t, worse, "else the branch and bound would be idle")
 }
 
-// TestFasterMachineForTheUrgent: by hand. Two machines, fast and slow. Round 1 gives the fast one to the short job, which
-// adds 50 s. In round 2 the job with a deadline is in time on the fast one alone, and goes before the short job there,
-// which is then to end after 150 s.
+// TestFasterMachineForTheUrgent: by hand. Two machines, fast and slow. Round 1 gives the fast one to the short job,
+// which adds 50 s. In round 2 the job with a deadline is in time on the fast one alone, and goes before the short job
+// there, which is then to end after 150 s.
 func TestFasterMachineForTheUrgent(t *testing.T) {
 	speeds := []sched.Speed{{On: sched.NodesWith("rack", "r0"), Factor: 1}, {Factor: 0.5}}
 	s, err := schedtest.Snapshot(schedtest.Nodes(2, 2)).

@@ -103,7 +103,8 @@ func (n *node) step(in agent.Input[kairos.Message]) (did []string) {
 			}
 		case agent.Launch, agent.Pause, agent.Resume:
 			did = append(did, fmt.Sprintf("%d %s %d", n.now/time.Second,
-				map[agent.ActionKind]string{agent.Launch: "launch", agent.Pause: "pause", agent.Resume: "resume"}[a.Do], a.Task.Job))
+				map[agent.ActionKind]string{agent.Launch: "launch", agent.Pause: "pause", agent.Resume: "resume"}[a.Do],
+				a.Task.Job))
 		}
 	}
 	return did

@@ -208,8 +208,8 @@ func (m *master) victim(now time.Duration) (node, at int) {
 	return node, at
 }
 
-// left is how long a running task is predicted to take yet. One that has outlived its estimate takes as long again as it
-// has outlived it: runtimes are heavy-tailed.
+// left is how long a running task is predicted to take yet. One that has outlived its estimate takes as long again as
+// it has outlived it: runtimes are heavy-tailed.
 func (r *run) left(now time.Duration) time.Duration {
 	left := r.estimate - r.attained - (now - r.since)
 	return max(left, -left)

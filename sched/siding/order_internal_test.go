@@ -28,7 +28,8 @@ func TestWhatWaitsComesInOrder(t *testing.T) {
 			o.pop()
 			all = slices.Delete(all, best, best+1)
 		} else {
-			w := waiting{key: time.Duration(random.IntN(50)), Batch: agent.Batch{Job: int32(random.IntN(5)), Task: int32(len(all))}}
+			w := waiting{key: time.Duration(random.IntN(50)),
+				Batch: agent.Batch{Job: int32(random.IntN(5)), Task: int32(len(all))}}
 			o.push(w)
 			all = append(all, w)
 		}

@@ -1,13 +1,14 @@
-// Package siding is a scheduler of hedge's own, made of messages as package agent has it. A siding is where a slow train
-// waits on a single track while a fast one passes: here long tasks are paused on their workers while short ones run.
+// Package siding is a scheduler of hedge's own, made of messages as package agent has it. A siding is where a slow
+// train waits on a single track while a fast one passes: here long tasks are paused on their workers while short ones
+// run.
 //
 // Workers are divided into groups, each with a master that knows its workers (Pigeon). Distributors spread short jobs
 // over the masters, without probing. Masters tell a yard, in a few numbers, how much room their groups have (Eagle's
-// succinct shared state). Short tasks that find no idle slot in their group wait in the yard for one anywhere. When one
-// has waited for a part of its estimate, a group pauses a long task for it (Kairos): the one that is predicted to have
-// the most time left. Long tasks wait in the yard, jobs with less work first, and are bound late, to the first slot that
-// no short task wants. A paused task stays on its worker and goes on as soon as the slot is idle. For how long a task may
-// be kept waiting so is bounded by its estimate (Eagle's bypass bound).
+// succinct shared state). Short tasks that find no idle slot in their group wait in the yard for one anywhere. When
+// one has waited for a part of its estimate, a group pauses a long task for it (Kairos): the one that is predicted to
+// have the most time left. Long tasks wait in the yard, jobs with less work first, and are bound late, to the first
+// slot that no short task wants. A paused task stays on its worker and goes on as soon as the slot is idle. For how
+// long a task may be kept waiting so is bounded by its estimate (Eagle's bypass bound).
 //
 // It makes no estimates of jobs, and never moves a task that has begun to another worker.
 package siding

@@ -41,7 +41,8 @@ func TestBuiltinIsWhole(t *testing.T) {
 	list := systems.Builtin().List()
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
-		"keep keep-perfect chronus hydra hydra-bab prio fifo edf edf-share critical-path 3sigma-posterior sjf easy conservative "+
+		"keep keep-perfect chronus hydra hydra-bab prio fifo edf edf-share critical-path 3sigma-posterior sjf easy "+
+		"conservative "+
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
 		"dist-nopreempt dist-nocond dist-chance dist-trust "+
 		"overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+

@@ -190,7 +190,8 @@ func parse(line []byte) (*Event, error) {
 			return nil, fmt.Errorf("%w: schema %d, want 1 to %d", ErrSyntax, raw.Schema, schema)
 		}
 		e.Header = &Header{
-			Schema: raw.Schema, Policy: raw.Policy, Seed: raw.Seed, Cycle: cycle, Span: span, TasksPerNode: raw.TasksPerNode, Shared: raw.Shared,
+			Schema: raw.Schema, Policy: raw.Policy, Seed: raw.Seed, Cycle: cycle, Span: span,
+			TasksPerNode: raw.TasksPerNode, Shared: raw.Shared,
 		}
 	case End:
 		e.Trailer = &Trailer{Cycles: raw.Cycles, Solver: raw.Solver}

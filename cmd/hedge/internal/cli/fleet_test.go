@@ -22,7 +22,8 @@ func TestFleet(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("agents are for Unix")
 	}
-	for _, system := range []string{"eagle", "hawk", "pigeon", "siding", "kairos", "big-c", "yarn-fifo", "gs-slearn", "gs-las"} {
+	for _, system := range []string{"eagle", "hawk", "pigeon", "siding", "kairos", "big-c", "yarn-fifo", "gs-slearn",
+		"gs-las"} {
 		t.Run(system, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)

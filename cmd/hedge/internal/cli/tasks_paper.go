@@ -40,7 +40,8 @@ type paperFlags struct {
 func (p *paperFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&p.cores, "cores", 1, "tasks that a node runs at once (--workload tasks, --rules paper)")
 	fs.DurationVar(&p.delay, "delay", 500*time.Microsecond, "what a message takes (--workload tasks, --rules paper)")
-	fs.DurationVar(&p.pause, "pause-cost", 0, "time that a core loses when a task is paused (--workload tasks, --rules paper)")
+	fs.DurationVar(&p.pause, "pause-cost", 0,
+		"time that a core loses when a task is paused (--workload tasks, --rules paper)")
 	fs.DurationVar(&p.resume, "resume-cost", 0,
 		"time that a core loses when a paused task goes on (--workload tasks, --rules paper)")
 	fs.IntVar(&p.pigeon.Group, "group-size", 100, "nodes of a group: pigeon, siding (--workload tasks)")
@@ -60,8 +61,8 @@ func (p *paperFlags) add(fs *pflag.FlagSet) {
 }
 
 func paperFlagNames() []string {
-	return []string{"cores", "delay", "fail", "pause-cost", "resume-cost", "group-size", "reserved", "weight", "quantum", "queue", "interval", "guard",
-		"guard-quanta", "guard-waits", "short-nodes"}
+	return []string{"cores", "delay", "fail", "pause-cost", "resume-cost", "group-size", "reserved", "weight",
+		"quantum", "queue", "interval", "guard", "guard-quanta", "guard-waits", "short-nodes"}
 }
 
 // knows tells whether a system can be simulated by its paper's rules.
