@@ -111,12 +111,13 @@ func (v viewer) Observe(context.Context, bool) (*adapters.View, error) { return 
 func (v viewer) Start(context.Context, *adapters.Start) error          { return nil }
 func (v viewer) Stop(context.Context, *adapters.Stop) error            { return nil }
 
-// TestPreferAny: the value "*" is any value, as on other clusters. No label has it.
-func TestPreferAny(t *testing.T) {
+// TestAnyValue: the value "*" is any value, as on other clusters. No label has it.
+func TestAnyValue(t *testing.T) {
 	for _, text := range []string{"gpu=*", " gpu = * "} {
-		h, err := parseHints(map[string]string{PreferAnnotation: text})
+		h, err := parseHints(map[string]string{SpeedsAnnotation: text + " 1; other 0.5"})
 		require.NoError(t, err)
 		assert.InDelta(t, 1, h.speeds.On(map[string]string{"gpu": "a100"}), 0)
+		assert.InDelta(t, 0.5, h.speeds.On(nil), 0)
 	}
 }
 
