@@ -75,7 +75,9 @@ func schedule(t *testing.T, observers ...func(*sched.Cycle)) {
 	t.Helper()
 	engine, err := engines.Open("native")
 	require.NoError(t, err)
-	policy, err := threesigma.New(threesigma.Config{Solver: engine})
+	began := time.Now()
+	policy, err := threesigma.New(threesigma.Config{Solver: engine,
+		Stopwatch: func() time.Duration { return time.Since(began) }})
 	require.NoError(t, err)
 	cluster := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 1))
 	var jobs []*schedtest.JobBuilder
