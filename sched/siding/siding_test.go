@@ -68,12 +68,11 @@ func TestVariants(t *testing.T) {
 	assert.ErrorContains(t, err, "siding-nopause")
 }
 
-// told is what parts do, as "what job.task@part" in order; it keeps the messages for a test to hand on.
+// told steps the parts, names what they do, and keeps the messages for a test to hand on.
 type told struct {
 	s    *siding.System
 	now  time.Duration
 	sent map[string]agent.Action[siding.Message]
-	did  []string
 }
 
 func driven(t *testing.T, c siding.Config) *told {
@@ -209,7 +208,8 @@ func TestAWorkerKeepsTheOrder(t *testing.T) {
 	assert.Empty(t, order(3, siding.Message{Kind: siding.Resume}))
 	assert.Empty(t, order(2, siding.Message{Kind: siding.Run, Job: 1, Victim: first}))
 	assert.Equal(t, 2, d.s.Held(0))
-	assert.Equal(t, []string{"do2", "do3", "do2", "do4"}, order(1, siding.Message{Kind: siding.Run, Victim: agent.Task{Job: -1}}))
+	all := order(1, siding.Message{Kind: siding.Run, Victim: agent.Task{Job: -1}})
+	assert.Equal(t, []string{"do2", "do3", "do2", "do4"}, all, "launch, pause and launch, resume")
 }
 
 func FuzzCodec(f *testing.F) {

@@ -50,8 +50,8 @@ type System struct {
 	// ([sched.Plan].Overpacks). A host without such machines should not offer it.
 	Shares bool
 	// Agents configures the agents that a host makes: an eagle.Switches for Eagle's family, a pigeon.Config,
-	// siding.Config, kairos.Choice, bigc.Config, slearn.Scheme or slearn.Staged, or a kairos.Config for a plain queue. A host refuses
-	// values of types that it does not know.
+	// siding.Config, kairos.Choice, bigc.Config, slearn.Scheme or slearn.Staged, or a kairos.Config for a plain queue. A
+	// host refuses values of types that it does not know.
 	Agents any
 	// Apart marks a system that a host runs only where it is named: one that is made for few machines or jobs, or that
 	// differs from another in its predictor alone.

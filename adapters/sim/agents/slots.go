@@ -71,9 +71,9 @@ func (w *world[M]) physics(at agent.Addr, a *agent.Action[M]) {
 		w.fail("worker %d cannot pause, resume or kill task %d of job %d", at, a.Task.Index, a.Task.Job)
 	case a.Do == agent.Pause:
 		w.stop(n, &n.running[i], paused)
-		w.observe(tasklog.Pause, at, a.Task)
 		n.paused++
 		w.result.Pauses++
+		w.observe(tasklog.Pause, at, a.Task)
 	case a.Do == agent.Resume:
 		n.running[i].left += w.ResumeCost
 		w.start(at, &n.running[i])

@@ -83,6 +83,8 @@ type worker struct {
 	held []int32 // tasks, running or paused
 	used int
 	lost int // the record of its last loss
+	// unpaid are pauses whose cost no task has had.
+	unpaid int
 }
 
 // task is a task's state; left is of since on while it runs.
@@ -151,8 +153,10 @@ func (c *checker) record(r *Record) error {
 	switch r.Kind {
 	case Pause:
 		c.report.Pauses++
+		w.unpaid++
 		return c.halt(r, t, w, paused)
 	case Resume:
+		t.left += c.report.Header.ResumeCost
 		return c.run(r, t, w)
 	case Stop:
 		c.report.Stops++
@@ -218,6 +222,10 @@ func (c *checker) run(r *Record, t *task, w *worker) error {
 		return fmt.Errorf("%w: worker %d runs %d tasks in %d slots at %v", decisionlog.ErrOvercommit, r.Worker, w.used,
 			c.report.Header.Slots, r.At)
 	}
+	if w.unpaid > 0 {
+		w.unpaid--
+		t.left += c.report.Header.PauseCost
+	}
 	c.use(r.At, 1)
 	t.state, t.since = running, r.At
 	return nil
@@ -264,7 +272,7 @@ func (c *checker) loss(r *Record) error {
 		return fmt.Errorf("%w: worker %d is lost at %v and keeps %d tasks", decisionlog.ErrState, r.Worker, r.At, len(w.held))
 	}
 	c.report.Losses++
-	w.lost = c.report.Records
+	w.lost, w.unpaid = c.report.Records, 0
 	return nil
 }
 

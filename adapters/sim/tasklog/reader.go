@@ -85,7 +85,7 @@ func (l *Reader) head() error {
 	if h.Seed, err = binary.ReadVarint(l.in); err != nil {
 		return err
 	}
-	var n [4]uint64
+	var n [6]uint64
 	for i := range n {
 		if n[i], err = l.unsigned(math.MaxInt32 * 1e4); err != nil {
 			return err
@@ -93,6 +93,7 @@ func (l *Reader) head() error {
 	}
 	h.Workers, h.Slots = int(min(n[0], math.MaxInt32)), int(min(n[1], math.MaxInt32))
 	h.Overhead, h.Tolerance = time.Duration(n[2]), time.Duration(n[3])
+	h.PauseCost, h.ResumeCost = time.Duration(n[4]), time.Duration(n[5])
 	return h.check()
 }
 

@@ -5,7 +5,7 @@
 // A log is a header, records in order of time, and the figures of the run:
 //
 //	header   "HEDGETASKS", a byte for the version (1); the policy's length and name; the seed; workers, slots of each;
-//	         overhead and tolerance in nanoseconds
+//	         overhead, tolerance and what a pause and a resumption cost, in nanoseconds
 //	record   a byte for the kind, the nanoseconds since the record before; then by kind:
 //	         submit   the job, 1 if it is long and 0 if not, the number of its tasks, and the nanoseconds of each
 //	         start, stop, pause, resume, finish   the job, the task, the worker
@@ -64,6 +64,9 @@ type Header struct {
 	// Overhead is how long a task has its slot beside its own time, up to an hour, and Tolerance by how much rounding
 	// may make that longer or shorter, up to a second.
 	Overhead, Tolerance time.Duration
+	// PauseCost and ResumeCost, up to an hour, are how much longer a task takes that gets the slot of a paused one, and
+	// one that goes on.
+	PauseCost, ResumeCost time.Duration
 }
 
 // Record is one record. Jobs, tasks of a job and workers count from 0.
@@ -115,7 +118,8 @@ func NewWriter(w io.Writer, h *Header) *Writer {
 	b := append(append(l.line, Magic...), version)
 	b = append(binary.AppendUvarint(b, uint64(len(h.Policy))), h.Policy...)
 	b = binary.AppendVarint(b, h.Seed)
-	for _, n := range []int64{int64(h.Workers), int64(h.Slots), int64(h.Overhead), int64(h.Tolerance)} {
+	for _, n := range []int64{int64(h.Workers), int64(h.Slots), int64(h.Overhead), int64(h.Tolerance), int64(h.PauseCost),
+		int64(h.ResumeCost)} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	l.err = h.check()
@@ -136,6 +140,10 @@ func (h *Header) check() error {
 		return wrong("the overhead", h.Overhead)
 	case h.Tolerance < 0 || h.Tolerance > time.Second:
 		return wrong("the tolerance", h.Tolerance)
+	case h.PauseCost < 0 || h.PauseCost > time.Hour:
+		return wrong("the cost of a pause", h.PauseCost)
+	case h.ResumeCost < 0 || h.ResumeCost > time.Hour:
+		return wrong("the cost of a resumption", h.ResumeCost)
 	}
 	return nil
 }

@@ -209,8 +209,35 @@ func TestOptions(t *testing.T) {
 	assert.Equal(t, tasklog.Class{Jobs: 1, Mean: 6, P50: 6, P90: 6, P99: 6}, r.Figures.Short)
 }
 
+// A task of 10 s is paused at 4 for one of 2 s. With costs of 3 s each, that ends at 9 and the first one at 18.
+func TestPausesAreCharged(t *testing.T) {
+	story := []tasklog.Record{
+		{Kind: tasklog.Submit, Durations: []time.Duration{10 * second}},
+		{Kind: tasklog.Start},
+		{Kind: tasklog.Submit, At: 4 * second, Job: 1, Durations: []time.Duration{2 * second}},
+		{Kind: tasklog.Pause, At: 4 * second},
+		{Kind: tasklog.Start, At: 4 * second, Job: 1},
+		{Kind: tasklog.Finish, At: 9 * second, Job: 1},
+		{Kind: tasklog.Resume, At: 9 * second},
+		{Kind: tasklog.Finish, At: 18 * second},
+	}
+	of := func(h tasklog.Header) error {
+		h.Workers, h.Slots = 1, 1
+		log := written(t, &h, story, told())
+		const figures = 1 + 1 + 3*(1+4*8) + 8 // bytes
+		_, err := tasklog.Check(bytes.NewReader(log[:len(log)-figures]), &decisionlog.Options{Partial: true})
+		return err
+	}
+	assert.NoError(t, of(tasklog.Header{PauseCost: 3 * second, ResumeCost: 3 * second}))
+	for _, h := range []tasklog.Header{{}, {PauseCost: 3 * second}, {ResumeCost: 3 * second},
+		{PauseCost: 4 * second, ResumeCost: 3 * second}} {
+		assert.ErrorIs(t, of(h), decisionlog.ErrRuntime, "%v", h)
+	}
+}
+
 func TestWriterRefuses(t *testing.T) {
 	for _, h := range []tasklog.Header{{}, {Workers: 1}, {Workers: 1, Slots: -1}, {Workers: 1, Slots: 1, Overhead: -1},
+		{Workers: 1, Slots: 1, PauseCost: -1}, {Workers: 1, Slots: 1, ResumeCost: 2 * time.Hour},
 		{Workers: 1, Slots: 1, Tolerance: 2 * second}, {Workers: 1, Slots: 1, Policy: string(make([]byte, 201))}} {
 		require.Error(t, tasklog.NewWriter(io.Discard, &h).Close(told()), "%v", h)
 	}

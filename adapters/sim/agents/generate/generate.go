@@ -1,5 +1,5 @@
-// Package generate makes workloads of tasks of any size from classes of jobs, which were fitted on slices of the logs of
-// Yahoo and Google that the papers on Hawk and Eagle use. It is for runs larger than any log at hand. It never reads a
+// Package generate makes workloads of tasks of any size from classes of jobs, which were fitted on slices of the logs
+// of Yahoo and Google that the papers on Hawk and Eagle use. It is for runs larger than any log at hand. It never reads a
 // log, and what it makes is no log: jobs of a class differ by chance alone, arrive at a constant rate, and have nothing
 // to do with each other.
 package generate

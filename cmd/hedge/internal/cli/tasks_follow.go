@@ -47,6 +47,7 @@ func (t *taskFlags) follow(policy string) (*followed, error) {
 		return nil, failed(pathError(err))
 	}
 	h := tasklog.Header{Policy: policy, Seed: t.config.Seed, Workers: t.config.Nodes, Slots: t.paper.cores}
+	h.PauseCost, h.ResumeCost = t.paper.pause, t.paper.resume
 	if t.rules == "published" {
 		h.Overhead, h.Tolerance = published.Overhead, tolerance
 	}
