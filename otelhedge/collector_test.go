@@ -75,7 +75,9 @@ func schedule(t *testing.T, observers ...func(*sched.Cycle)) {
 	t.Helper()
 	engine, err := engines.Open("native")
 	require.NoError(t, err)
-	policy, err := threesigma.New(threesigma.Config{Solver: engine})
+	began := time.Now()
+	policy, err := threesigma.New(threesigma.Config{Solver: engine,
+		Stopwatch: func() time.Duration { return time.Since(began) }})
 	require.NoError(t, err)
 	cluster := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(2, 1))
 	var jobs []*schedtest.JobBuilder
@@ -108,7 +110,7 @@ func startCollector(t *testing.T) (file, address string) {
 	program := filepath.Join(dir, "otelcol")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
 	build.Dir = filepath.Join("testdata", "otelcol")
-	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	build.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		why := fmt.Sprintf("the collector cannot be built: %v\n%s", err, out)
 		if os.Getenv("HEDGE_REQUIRE_SERVERS") != "" {
@@ -122,7 +124,7 @@ func startCollector(t *testing.T) (file, address string) {
 	require.NoError(t, l.Close())
 	file = filepath.Join(dir, "arrived.json")
 	conf := fmt.Sprintf(`yaml:{receivers: {otlp: {protocols: {http: {endpoint: %q}}}}, `+
-		`exporters: {file: {path: %q, flush_interval: 100ms}}, service: {telemetry: {metrics: {level: none}}, pipelines: {`+
+		`exporters: {file: {path: %q, flush_interval: 100ms}}, service: {pipelines: {`+
 		`traces: {receivers: [otlp], exporters: [file]}, metrics: {receivers: [otlp], exporters: [file]}}}}`, address, file)
 	log, err := os.Create(filepath.Join(dir, "log"))
 	require.NoError(t, err)

@@ -43,8 +43,8 @@ const Scope = "github.com/hedgesched/hedge/otelhedge"
 // The attributes of hedge.cycle are counts as [sched.Cycle] has them: hedge.events, hedge.pending, hedge.running,
 // hedge.held, hedge.delayed, hedge.rejected, hedge.started and hedge.preempted; hedge.stage is how far it came. Those
 // of hedge.plan are of [sched.Stats]: hedge.options, hedge.value, and, where a solver was used, hedge.engine,
-// hedge.stop and hedge.gap. hedge.gap is left out where no bound was proved, and hedge.fault where there was none. An
-// error is recorded with hedge.cycle and with the stage that has failed, and is their status.
+// hedge.stop and hedge.gap. hedge.gap is left out where no bound was proved, and hedge.fault where there was none.
+// An error is recorded with hedge.cycle and with the stage that has failed, and is their status.
 func Observer(p trace.TracerProvider) func(*sched.Cycle) {
 	if p == nil {
 		p = noop.NewTracerProvider()

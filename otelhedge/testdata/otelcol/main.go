@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry"
 )
 
 func main() {
@@ -32,6 +33,7 @@ func main() {
 }
 
 func factories() (f otelcol.Factories, err error) {
+	f.Telemetry = telemetry.NewFactory(func() component.Config { return &struct{}{} }) // none of its own
 	f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
 	if err != nil {
 		return f, err
