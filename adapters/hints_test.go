@@ -71,7 +71,8 @@ func TestSpeeds(t *testing.T) {
 		"": `"", expected nodes and speeds like "gpu=a100 1; other 0.5"`, "gpu=a100": `"gpu=a100", expected nodes and speeds`,
 		"gpu=a100 1;": "expected nodes and speeds", "gpu=a100 0": `"0", expected a speed from 1e-6 to 1`,
 		"gpu=a100 1.5": "expected a speed", "gpu=a100 NaN": "expected a speed", "gpu=a100 1e-7": "expected a speed",
-		"other fast": "expected a speed", "gpu 1": "expected labels", "gpu= 1": "expected labels", "gpu=| 1": "expected values that are not empty",
+		"other fast": "expected a speed", "gpu 1": "expected labels", "gpu= 1": "expected labels",
+		"gpu=| 1": "expected values that are not empty",
 		strings.Repeat("a=b 1;", sched.MaxSpeeds) + "a=c 1": "expected at most 16 sets",
 	} {
 		got, err := adapters.ParseSpeeds(bad, "gpu=a100 1; other 0.5")
