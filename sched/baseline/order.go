@@ -23,17 +23,17 @@ type entry struct {
 	want *want
 }
 
-func (a *entry) compare(b *entry) int {
-	if c := cmp.Compare(a.rank.class, b.rank.class); c != 0 {
+func (e *entry) compare(other *entry) int {
+	if c := cmp.Compare(e.rank.class, other.rank.class); c != 0 {
 		return c
 	}
-	if c := cmp.Compare(a.rank.key, b.rank.key); c != 0 {
+	if c := cmp.Compare(e.rank.key, other.rank.key); c != 0 {
 		return c
 	}
-	if c := a.rank.at.Compare(b.rank.at); c != 0 {
+	if c := e.rank.at.Compare(other.rank.at); c != 0 {
 		return c
 	}
-	return arrival(a.job, b.job)
+	return arrival(e.job, other.job)
 }
 
 // arrival is the order of a snapshot's pending jobs.

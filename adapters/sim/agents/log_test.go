@@ -70,10 +70,10 @@ func TestLogsPassTheCheck(t *testing.T) {
 	for what, c := range map[string]agents.Config{"calm": rules(), "crashes": crashes} {
 		t.Run(what, func(t *testing.T) {
 			for _, name := range []string{"eagle", "hawk", "sparrow", "dlwl", "clwl", "ideal-eagle"} {
-				logged(t, w, eagleOf(t, name, 100), c)
+				logged(t, w, eagleOf(t, name), c)
 			}
-			logged(t, w, pigeonOf(t, 100), c)
-			assert.Positive(t, logged(t, w, kairosOf(t, 100), c).Pauses)
+			logged(t, w, pigeonOf(t), c)
+			assert.Positive(t, logged(t, w, kairosOf(t), c).Pauses)
 			logged(t, w, bigCOf(t, 100), c)
 		})
 	}

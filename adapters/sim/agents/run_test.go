@@ -280,32 +280,32 @@ func workload(t testing.TB) *agents.Workload {
 	return w
 }
 
-func eagleOf(t testing.TB, name string, workers int) *eagle.System {
+func eagleOf(t testing.TB, name string) *eagle.System {
 	v, err := eagle.Named(name)
 	require.NoError(t, err)
-	s, err := eagle.New(eagle.Config{Switches: v, Workers: workers, ShortShare: 10, MinProbes: 20,
+	s, err := eagle.New(eagle.Config{Switches: v, Workers: 100, ShortShare: 10, MinProbes: 20,
 		Heartbeat: 7 * time.Second, Seed: 1})
 	require.NoError(t, err)
 	return s
 }
 
-func pigeonOf(t testing.TB, workers int) *pigeon.System {
-	s, err := pigeon.New(pigeon.Config{Workers: workers, Group: 50, Reserved: 1, Seed: 1})
+func pigeonOf(t testing.TB) *pigeon.System {
+	s, err := pigeon.New(pigeon.Config{Workers: 100, Group: 50, Reserved: 1, Seed: 1})
 	require.NoError(t, err)
 	return s
 }
 
-func sidingOf(t testing.TB, name string, workers int) *siding.System {
+func sidingOf(t testing.TB, name string) *siding.System {
 	c, err := siding.Named(name)
 	require.NoError(t, err)
-	c.Workers, c.Group, c.Seed = workers, 20, 1
+	c.Workers, c.Group, c.Seed = 100, 20, 1
 	s, err := siding.New(c)
 	require.NoError(t, err)
 	return s
 }
 
-func kairosOf(t testing.TB, workers int) *kairos.System {
-	s, err := kairos.New(kairos.Config{Workers: workers, Queue: 2, Quantum: 100 * time.Second, Interval: time.Second,
+func kairosOf(t testing.TB) *kairos.System {
+	s, err := kairos.New(kairos.Config{Workers: 100, Queue: 2, Quantum: 100 * time.Second, Interval: time.Second,
 		Guard: 3, GuardQuanta: 2, Seed: 1})
 	require.NoError(t, err)
 	return s
@@ -341,19 +341,19 @@ func ends(r *agents.Result) (sum time.Duration) {
 func runs(t *testing.T, w *agents.Workload, c agents.Config) map[string]*agents.Result {
 	found := make(map[string]*agents.Result)
 	for _, name := range eagle.Names() {
-		r, err := agents.Run(w, eagleOf(t, name, 100), c)
+		r, err := agents.Run(w, eagleOf(t, name), c)
 		require.NoError(t, err, name)
 		found[name] = r
 	}
-	r, err := agents.Run(w, pigeonOf(t, 100), c)
+	r, err := agents.Run(w, pigeonOf(t), c)
 	require.NoError(t, err)
 	found["pigeon"] = r
 	for _, name := range []string{"siding", "siding-nopause"} {
-		r, err = agents.Run(w, sidingOf(t, name, 100), c)
+		r, err = agents.Run(w, sidingOf(t, name), c)
 		require.NoError(t, err)
 		found[name] = r
 	}
-	r, err = agents.Run(w, kairosOf(t, 100), c)
+	r, err = agents.Run(w, kairosOf(t), c)
 	require.NoError(t, err)
 	found["kairos"] = r
 	r, err = agents.Run(w, bigCOf(t, 100), c)
@@ -412,12 +412,12 @@ func TestNothingIsAllocatedForEvents(t *testing.T) {
 	once := workload(t)
 	twice := doubled(once)
 	for _, name := range []string{"eagle", "hawk", "sparrow", "dlwl", "clwl"} {
-		check(t, name, once, twice, func() agent.System[eagle.Message] { return eagleOf(t, name, 100) })
+		check(t, name, once, twice, func() agent.System[eagle.Message] { return eagleOf(t, name) })
 	}
-	check(t, "pigeon", once, twice, func() agent.System[pigeon.Message] { return pigeonOf(t, 100) })
-	check(t, "siding", once, twice, func() agent.System[siding.Message] { return sidingOf(t, "siding", 100) })
+	check(t, "pigeon", once, twice, func() agent.System[pigeon.Message] { return pigeonOf(t) })
+	check(t, "siding", once, twice, func() agent.System[siding.Message] { return sidingOf(t, "siding") })
 	check(t, "big-c", once, twice, func() agent.System[bigc.Message] { return bigCOf(t, 100) })
-	check(t, "kairos", once, twice, func() agent.System[kairos.Message] { return kairosOf(t, 100) })
+	check(t, "kairos", once, twice, func() agent.System[kairos.Message] { return kairosOf(t) })
 }
 
 // doubled is a workload, and the same again long after the first has ended.
@@ -454,14 +454,14 @@ func steady[M any](t testing.TB, once, twice *agents.Workload, made func() agent
 func BenchmarkSystems(b *testing.B) {
 	w := workload(b)
 	for _, name := range eagle.Names() {
-		b.Run(name, func(b *testing.B) { bench(b, w, func() agent.System[eagle.Message] { return eagleOf(b, name, 100) }) })
+		b.Run(name, func(b *testing.B) { bench(b, w, func() agent.System[eagle.Message] { return eagleOf(b, name) }) })
 	}
-	b.Run("pigeon", func(b *testing.B) { bench(b, w, func() agent.System[pigeon.Message] { return pigeonOf(b, 100) }) })
+	b.Run("pigeon", func(b *testing.B) { bench(b, w, func() agent.System[pigeon.Message] { return pigeonOf(b) }) })
 	b.Run("siding", func(b *testing.B) {
-		bench(b, w, func() agent.System[siding.Message] { return sidingOf(b, "siding", 100) })
+		bench(b, w, func() agent.System[siding.Message] { return sidingOf(b, "siding") })
 	})
 	b.Run("big-c", func(b *testing.B) { bench(b, w, func() agent.System[bigc.Message] { return bigCOf(b, 100) }) })
-	b.Run("kairos", func(b *testing.B) { bench(b, w, func() agent.System[kairos.Message] { return kairosOf(b, 100) }) })
+	b.Run("kairos", func(b *testing.B) { bench(b, w, func() agent.System[kairos.Message] { return kairosOf(b) }) })
 	for name, scheme := range map[string]slearn.Scheme{"gs-slearn": slearn.SLearn, "gs-las": slearn.LAS} {
 		b.Run(name, func(b *testing.B) { bench(b, w, func() agent.System[slearn.Message] { return gsOf(b, scheme, 100) }) })
 	}
