@@ -42,7 +42,8 @@ func (c *cycleStats) observe(s *step, wall time.Duration) {
 }
 
 func (c *cycleStats) cycleMS() CycleMS {
-	sorted := slices.Sorted(slices.Values(c.wall))
+	sorted := slices.Clone(c.wall)
+	slices.Sort(sorted)
 	return CycleMS{P50: nearestRank(sorted, 50), P99: nearestRank(sorted, 99), Max: nearestRank(sorted, 100)}
 }
 

@@ -134,7 +134,7 @@ func TestLogOfRangesReplays(t *testing.T) {
 func wide(seed uint64, n int, load float64) []sim.Job {
 	const nodes, widest = 80_640, 79_808
 	rng := rand.New(rand.NewPCG(seed, 80))
-	span := 254 * 24 * time.Hour * time.Duration(n) / 295_540
+	span := 254 * 24 * 3600 * float64(n) / 295_540 // seconds
 	jobs := make([]sim.Job, n)
 	work := 0.0
 	runtimes := make([]float64, n)
@@ -152,9 +152,9 @@ func wide(seed uint64, n int, load float64) []sim.Job {
 		}
 	}
 	jobs[n/2].Tasks = widest
-	scale := load * nodes * span.Seconds() / work
+	scale := load * nodes * span / work
 	for i := range jobs {
-		jobs[i].Arrive = time.Duration(at[i]/max(at[n-1], 1)*span.Seconds()) * time.Second
+		jobs[i].Arrive = time.Duration(at[i]/max(at[n-1], 1)*span) * time.Second
 		jobs[i].Work = sim.Runtime(time.Duration(min(max(1, math.Round(runtimes[i]*scale)), 3*24*3600)) * time.Second)
 	}
 	return jobs

@@ -39,7 +39,8 @@ type queue struct {
 	holders place.Holders
 	waits   []waiting // of the plan being made
 	mark    sched.Mark
-	last    sched.Plan // the last one, if it did nothing
+	last    sched.Plan       // the last one that did nothing
+	kept    []sched.Decision // last's
 }
 
 // waiting is the reason of a job that waits, to which those are added that hold the room it needs.
@@ -144,9 +145,10 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	if len(t.preemptions) > 0 {
 		t.plan.Decisions = append(t.preemptions, t.decisions...)
 	}
-	if q.last = (sched.Plan{}); q.cache.idle {
-		q.last = *t.plan
-		q.last.Decisions = slices.Clone(q.last.Decisions)
+	if q.cache.idle {
+		clear(q.kept)
+		q.last, q.kept = *t.plan, append(q.kept[:0], t.plan.Decisions...)
+		q.last.Decisions = q.kept
 	}
 	return t.plan, nil
 }
