@@ -148,7 +148,9 @@ func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error
 	if q.cache.idle {
 		clear(q.kept)
 		q.last, q.kept = *t.plan, append(q.kept[:0], t.plan.Decisions...)
-		q.last.Decisions = q.kept
+		if len(q.kept) > 0 {
+			q.last.Decisions = q.kept
+		}
 	}
 	return t.plan, nil
 }
