@@ -19,7 +19,8 @@
 // Chronus has a solver arrange the leases of all jobs anew, with gaps, since its jobs keep their work when they are
 // stopped. Here the leases of a job follow each other, and a job that was accepted is never stopped; so no work is lost
 // but that of jobs without leases. Chronus profiles jobs, scales them, and moves them together; here runtimes are
-// forecasts, and gangs are placed as by other policies. Runtimes count at the speed of the slowest node that a job may use.
+// forecasts, and gangs are placed as by other policies. Runtimes count at the speed of the slowest node that a job may
+// use.
 //
 // The package reads no clock and uses no randomness.
 package chronus

@@ -16,9 +16,9 @@
 // # What differs
 //
 // The paper weighs tardiness against completion times with a penalty that changes; how it changes is not known here, so
-// completion times decide only between queues of equal tardiness. Its branch and bound stops after some seconds; this one stops after a number of nodes, so
-// that plans are the same on any machine. Hydra knows jobs on one GPU only. Jobs of several tasks start here where
-// there is room, in order of submission, before the others.
+// completion times decide only between queues of equal tardiness. Its branch and bound stops after some seconds; this
+// one stops after a number of nodes, so that plans are the same on any machine. Hydra knows jobs on one GPU only. Jobs
+// of several tasks start here where there is room, in order of submission, before the others.
 //
 // The package reads no clock and uses no randomness.
 package hydra
