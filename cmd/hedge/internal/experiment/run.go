@@ -62,6 +62,9 @@ type Experiment struct {
 	seeds   []*trained
 	known   *engines.Set
 	systems []systems.System // as Spec.Policies names them
+	// shown are the stages of the first seed's job that the report draws, if shows.
+	shown part
+	shows bool
 }
 
 // Prepare builds the workload of every seed and refuses what cannot be run.
@@ -97,6 +100,11 @@ func Prepare(log *trace.Log, spec *Spec, known *engines.Set, set *systems.Set) (
 	}
 	for _, w := range built {
 		e.seeds = append(e.seeds, newTrained(w))
+	}
+	if e.shows = spec.Observe && spec.Workload == string(workload.DAG); e.shows {
+		if e.shown, err = pick(built[0].Jobs, spec.Gantt); err != nil {
+			return nil, err
+		}
 	}
 	window, slot := e.planAhead()
 	if err := checkWindow(window, slot); err != nil {
@@ -371,6 +379,9 @@ func (e *Experiment) run(
 		run.Jobs, run.Series = result.Jobs, result.Series
 		if camera != nil {
 			run.Picture = camera.best
+		}
+		if e.shows && at == 0 {
+			run.Gantt = gangs(t.work.Jobs[e.shown.from:e.shown.to], result.Jobs)
 		}
 	}
 	return run, nil
