@@ -77,7 +77,7 @@ func TestDAGSimulatesOne(t *testing.T) {
 
 // The page has the stages of the same job under every policy, and whole jobs in its charts.
 func TestDAGReportHasAGantt(t *testing.T) {
-	log, dir := diamonds(t, 100), t.TempDir()
+	log, dir := diamonds(t, 120), t.TempDir()
 	page := func(args ...string) string {
 		args = append(args, "--workload", "dag", "--trace", log, "--nodes", "10", "--hours", "0.25", "--load", "1.2",
 			"--report", dir)

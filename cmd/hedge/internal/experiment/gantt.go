@@ -8,6 +8,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/tasklog"
+	"github.com/hedgesched/hedge/adapters/sim/workload"
 )
 
 // Gantt is what became of the stages of one job in a run. Times are in seconds since the job was submitted.
@@ -46,6 +47,15 @@ type Level struct {
 
 // part is a job's stages in a workload: those from one index to before another.
 type part struct{ from, to int }
+
+// show finds the job that the report draws, nil if it draws none.
+func (s *Spec) show(w *workload.Workload) (*part, error) {
+	if !s.Observe || s.Workload != string(workload.DAG) {
+		return nil, nil //nolint:nilnil // nothing is drawn
+	}
+	p, err := pick(w.Jobs, s.Gantt)
+	return &p, err
+}
 
 // pick finds the job with that name or, for an empty one, a job with most stages: of several the middle one.
 func pick(jobs []sim.Job, name string) (part, error) {

@@ -62,9 +62,7 @@ type Experiment struct {
 	seeds   []*trained
 	known   *engines.Set
 	systems []systems.System // as Spec.Policies names them
-	// shown are the stages of the first seed's job that the report draws, if shows.
-	shown part
-	shows bool
+	shown   *part            // the first seed's job whose stages the report draws, or nil
 }
 
 // Prepare builds the workload of every seed and refuses what cannot be run.
@@ -101,10 +99,8 @@ func Prepare(log *trace.Log, spec *Spec, known *engines.Set, set *systems.Set) (
 	for _, w := range built {
 		e.seeds = append(e.seeds, newTrained(w))
 	}
-	if e.shows = spec.Observe && spec.Workload == string(workload.DAG); e.shows {
-		if e.shown, err = pick(built[0].Jobs, spec.Gantt); err != nil {
-			return nil, err
-		}
+	if e.shown, err = spec.show(built[0]); err != nil {
+		return nil, err
 	}
 	window, slot := e.planAhead()
 	if err := checkWindow(window, slot); err != nil {
@@ -380,7 +376,7 @@ func (e *Experiment) run(
 		if camera != nil {
 			run.Picture = camera.best
 		}
-		if e.shows && at == 0 {
+		if e.shown != nil && at == 0 {
 			run.Gantt = gangs(t.work.Jobs[e.shown.from:e.shown.to], result.Jobs)
 		}
 	}

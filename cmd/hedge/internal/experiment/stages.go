@@ -43,8 +43,8 @@ func (e *Experiment) runStages(
 	}
 	run := agents.Config{Slots: c.Slots, Seed: uint64(s.Seeds[at])}
 	var watch *stageWatch
-	if e.shows && at == 0 {
-		watch = newStageWatch(g, e.shown)
+	if e.shown != nil && at == 0 {
+		watch = newStageWatch(g, *e.shown)
 		run.Observer = watch
 	}
 	found, err := agents.Run[slearn.Message](&g.work, system, run)
