@@ -121,6 +121,9 @@ func (t *taskFlags) page(w *tasksWorkload, runs []tasksRun) *report.Tasks {
 		r := &runs[i]
 		one := report.TaskRun{Policy: r.Policy, Seed: r.Seed, Long: r.long, Completions: r.completions,
 			Longest: r.longest, Queues: r.queues, Messages: float64(r.Messages) / float64(max(w.Tasks, 1))}
+		if r.GSFigures != nil {
+			one.Estimates = r.trails
+		}
 		p.Runs = append(p.Runs, one)
 	}
 	return p
