@@ -94,10 +94,10 @@
 // The promise ends at the functions of package math that round differently from machine to machine: Exp, Log and their
 // kin, Erfc, and Pow but for whole powers. Histograms, points and uniforms, and what history predicts, use none. The
 // families Normal, Lognormal and Exponential do, and so do perturbed predictors and the maxima of gangs (dist.MaxOf):
-// these may differ by a last digit. So may the probabilities that 3Sigma tells; no decision depends on them, and
-// reasons show whole percents. What the e2e workload draws hides it, rounded to microseconds but for once in some 10⁸
-// draws. The solver's search draws exponential variates: one in some millions differs so, and decides otherwise only in
-// what is a tie but for that digit.
+// these may differ by a last digit. So may the probabilities that 3Sigma tells and the estimates of sched/outlook; no
+// decision depends on them, and reasons show whole percents. What the e2e workload draws hides it, rounded to
+// microseconds but for once in some 10⁸ draws. The solver's search draws exponential variates: one in some millions
+// differs so, and decides otherwise only in what is a tie but for that digit.
 //
 // # Rules of the house
 //

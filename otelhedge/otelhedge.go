@@ -37,8 +37,8 @@ import (
 // Scope is the name of the instrumentation scope of all spans.
 const Scope = "github.com/hedgesched/hedge/otelhedge"
 
-// Observer returns what makes the spans of a cycle: it is for [sched.WithObserver]. It is as safe for concurrent use as
-// the provider, which by OpenTelemetry's specification is. A nil provider makes no spans.
+// Observer returns what makes the spans of a cycle: it is for [sched.WithObserver]. It is safe for concurrent use if
+// the provider is, as OpenTelemetry's specification asks of it. A nil provider makes no spans.
 //
 // The attributes of hedge.cycle are counts as [sched.Cycle] has them: hedge.events, hedge.pending, hedge.running,
 // hedge.held, hedge.delayed, hedge.rejected, hedge.started and hedge.preempted; hedge.stage is how far it came. Those

@@ -18,8 +18,8 @@ import (
 // Call that z. It is taken to be the sum of a part that all stages of a job share, of variance s, and of a part of its
 // own, of variance 1-s. The shared part is a [Belief] that begins as (0, s) and is updated with the z of each stage
 // that ends (section 4.1 of SLearn, NSDI 2022, where the tasks of a job are what the stages are here). How much is
-// shared is learnt from all jobs: s is the correlation of the z of stages of one job. It begins at 0, so that nothing
-// changes before there is evidence.
+// shared is learnt from all jobs: s is the correlation of a stage's z with the mean z of the stages of its job that
+// ended before it. It begins at 0, so that nothing changes before there is evidence.
 //
 // It is safe for concurrent use.
 type Posterior struct {
@@ -29,7 +29,8 @@ type Posterior struct {
 	wholes map[string]*evidence
 	// order has the names of wholes, the oldest first. It holds at most maxWholes of them.
 	order []string
-	// common is the sum of products of two stages' z, and own that of the means of their squares. Both fade.
+	// common is the sum, over stages that had some before them in their job, of the product of their z and the mean z
+	// of those before; own is that of the mean of both squares, and unrelated at first. Both fade.
 	common, own float64
 }
 

@@ -93,7 +93,7 @@ func (s Speeds) Least() float64 {
 // Of are the speeds as they were given. They must not be changed.
 func (s Speeds) Of() []Speed { return s.of }
 
-// String is the text of the speeds, like "gpu=a100 1; gpu=v100 0.66; other 0.39".
+// String is the text of the speeds, like "gpu=a100 1; gpu=v100 0.66; other 0.39". That of the zero value is empty.
 func (s Speeds) String() string {
 	var b strings.Builder
 	for i := range s.of {
@@ -119,7 +119,7 @@ func (s Speeds) MarshalJSON() ([]byte, error) {
 	return json.Marshal(s.of)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads what MarshalJSON writes. It refuses unknown members, and leaves ranges to [Job.Validate].
 func (s *Speeds) UnmarshalJSON(data []byte) error {
 	var of []Speed
 	if err := jsonv2.Unmarshal(data, &of, jsonv2.RejectUnknownMembers(true)); err != nil {
@@ -144,7 +144,7 @@ func (s Speeds) wrong() any {
 
 // Levels are the sets of nodes on which the job may run at different speeds, the fastest first. On the nodes of a set
 // it has at least that speed. The last set is every node that the job may use. A set holds those before it where one
-// set of labels can say so.
+// set of labels can say so. They must not be changed.
 func (j *Job) Levels() []Speed {
 	if len(j.Speeds.levels) == 0 {
 		return []Speed{{On: j.Required, Factor: 1}}

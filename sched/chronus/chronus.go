@@ -6,19 +6,21 @@
 // Time is divided into leases of one length. A job with a deadline asks for as many leases as its runtime needs. It is
 // accepted if the cluster has that many for it before the deadline, beside the leases of the jobs accepted before it;
 // its leases are then reserved. A job whose utility has several steps asks for the step worth most first, and then for
-// the later ones. Nothing takes a reserved lease away. A job that is not accepted runs as best effort does, before it.
+// the later ones. Nothing takes a reserved lease away. A job that is not accepted runs without leases.
 //
-// What reserved leases leave free goes to jobs without leases: those with deadlines that can still be met first, then
-// best effort, and among equals the one with the least machine time. Best effort is stopped where a reserved lease
-// needs the room, the last to be started first. A job that is not accepted but would end within the present lease, and
-// in time, is started at once, if stopping best effort makes room.
+// What reserved leases leave free goes to jobs without leases in this cycle: first those with deadlines that can still
+// be met, then best effort, then those with deadlines that cannot be met, and last those whose leases begin later;
+// among equals, the one with the least machine time. Where a reserved lease needs the room, jobs without leases and of
+// lower priority are stopped, the last to be started first. The same is done for a job that is not accepted, but would
+// end within the present lease, and in time.
 //
 // # What differs
 //
 // Chronus has a solver arrange the leases of all jobs anew, with gaps, since its jobs keep their work when they are
-// stopped. Here the leases of a job follow each other, and a job that runs on leases is never stopped; so no work is
-// lost but that of jobs without leases. It profiles jobs and scales and consolidates them; here runtimes are forecasts,
-// and gangs are placed as by other policies. Runtimes count at the speed of the slowest node that a job may use.
+// stopped. Here the leases of a job follow each other, and a job that was accepted is never stopped; so no work is lost
+// but that of jobs without leases. Chronus profiles jobs, scales them, and moves them together; here runtimes are
+// forecasts, and gangs are placed as by other policies. Runtimes count at the speed of the slowest node that a job may
+// use.
 //
 // The package reads no clock and uses no randomness.
 package chronus
@@ -42,12 +44,16 @@ var ErrConfig = errors.New("chronus: invalid configuration")
 
 // Config of a policy. The zero value is ready for use.
 type Config struct {
-	// Lease is the length of a lease, not negative; 0 means 20 minutes.
+	// Lease is the length of a lease, at least [LeastLease]; 0 means [DefaultLease].
 	Lease time.Duration
 }
 
-// DefaultLease is the default of [Config.Lease].
-const DefaultLease = 20 * time.Minute
+const (
+	// DefaultLease is the default of [Config.Lease].
+	DefaultLease = 20 * time.Minute
+	// LeastLease is the shortest lease.
+	LeastLease = 100 * time.Millisecond
+)
 
 // maxLeases is how far ahead leases are reserved.
 const maxLeases = 4096
@@ -75,8 +81,8 @@ type known struct {
 
 // New returns a policy. Its error wraps [ErrConfig].
 func New(cfg Config) (*Policy, error) {
-	if cfg.Lease < 0 {
-		return nil, fmt.Errorf("%w: Lease = %v, want above 0", ErrConfig, cfg.Lease)
+	if cfg.Lease != 0 && cfg.Lease < LeastLease {
+		return nil, fmt.Errorf("%w: Lease = %v, want 0 or at least %v", ErrConfig, cfg.Lease, LeastLease)
 	}
 	return &Policy{lease: cmp.Or(cfg.Lease, DefaultLease), known: map[string]*known{}}, nil
 }

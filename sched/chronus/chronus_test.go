@@ -2,6 +2,7 @@ package chronus_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -26,8 +27,10 @@ func TestConformance(t *testing.T) {
 }
 
 func TestRefuses(t *testing.T) {
-	_, err := chronus.New(chronus.Config{Lease: -1})
-	require.ErrorIs(t, err, chronus.ErrConfig)
+	for _, lease := range []time.Duration{-time.Minute, -1, 1, chronus.LeastLease - 1} {
+		_, err := chronus.New(chronus.Config{Lease: lease})
+		require.ErrorIs(t, err, chronus.ErrConfig, lease)
+	}
 }
 
 // decided plans one cycle, and returns the decisions that act, in order.
@@ -52,7 +55,7 @@ func slo(id string, runs, by float64) *schedtest.JobBuilder {
 }
 
 // TestLeases: by hand, with leases of 100 s on one node that a best-effort job holds. Job a needs one lease of the two
-// that end by its deadline, and is given the next; b needs two, which are not left; c would be done within this lease.
+// that end by its deadline, and is given the next; b needs two, which are not left.
 func TestLeases(t *testing.T) {
 	p := policy(t, 100*time.Second)
 	held := func(now float64) *schedtest.SnapshotBuilder {
@@ -63,6 +66,7 @@ func TestLeases(t *testing.T) {
 		decided(t, p, held(100).Pending(slo("a", 90, 310)).Pending(slo("b", 150, 310))), "at the start of its lease")
 }
 
+// TestAtOnceWithinTheLease: c has no leases, and would be done within the present one.
 func TestAtOnceWithinTheLease(t *testing.T) {
 	p := policy(t, 100*time.Second)
 	s := schedtest.Snapshot(schedtest.Nodes(1, 1)).Running(schedtest.Job("be", 1).Runs(1000), 0, "n0").
@@ -83,4 +87,30 @@ func TestSteps(t *testing.T) {
 	decided(t, p, on(0).Pending(first).Pending(second))
 	assert.Equal(t, []string{"preempt be", "start a"}, decided(t, p, on(100).Pending(first).Pending(second)))
 	assert.Equal(t, []string{"preempt be", "start b"}, decided(t, p, on(200).Pending(second)))
+}
+
+// A job that would end within the present lease, and in time, starts at once: best effort makes room.
+func Example() {
+	snapshot, err := schedtest.Snapshot(schedtest.Nodes(1, 1)).
+		Running(schedtest.Job("batch", 1).Runs(1000), 0, "n0").Pending(slo("report", 50, 60)).Build()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, err := chronus.New(chronus.Config{Lease: 100 * time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := p.Plan(context.Background(), snapshot)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range plan.Decisions {
+		fmt.Println(d.Kind, d.Job)
+	}
+	// Output:
+	// preempt batch
+	// start report
 }

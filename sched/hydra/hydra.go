@@ -16,9 +16,9 @@
 // # What differs
 //
 // The paper weighs tardiness against completion times with a penalty that changes; how it changes is not known here, so
-// tardiness counts first. Its branch and bound stops after some seconds; this one stops after a number of nodes, so
-// that plans are the same on any machine. Hydra knows jobs on one GPU only. Jobs of several tasks start here where
-// there is room, in order of submission, before the others.
+// completion times decide only between queues of equal tardiness. Its branch and bound stops after some seconds; this
+// one stops after a number of nodes, so that plans are the same on any machine. Hydra knows jobs on one GPU only. Jobs
+// of several tasks start here where there is room, in order of submission, before the others.
 //
 // The package reads no clock and uses no randomness.
 package hydra
@@ -79,15 +79,15 @@ type job struct {
 // machine is a node and its queue.
 type machine struct {
 	node  int32
-	ready float64 // when it is expected to be idle
+	ready float64 // when the first of what runs there is expected to end
 	idle  bool
 	queue []task
 	cost  cost
-	// joins is, by job, what it adds to the cost; NaN in late where it cannot run.
+	// joins has, by job, what the job adds to the cost; it is not valid where the job cannot run.
 	joins []join
 }
 
-// join is a job's place in a queue.
+// join is what comes of a job's joining a queue: the cost that it adds, and the queue with it.
 type join struct {
 	cost  cost
 	queue []task
@@ -156,7 +156,7 @@ func (p *Policy) admit(s *sched.Snapshot, plan *sched.Plan) []job {
 	return jobs
 }
 
-// machines lists the nodes with the times at which they are expected to be idle.
+// machines lists the nodes, with when each is expected to have room again: when the first of its jobs ends.
 func (p *Policy) machines(s *sched.Snapshot) []machine {
 	out := make([]machine, s.Nodes.Len())
 	for i := range out {

@@ -2,6 +2,7 @@ package hydra
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -97,4 +98,28 @@ func TestFasterMachineForTheUrgent(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[string]string{"urgent": s.Nodes.Node(0).Name}, on, "short waits for the fast one")
+}
+
+// The shorter job is first in the queue of the one machine.
+func Example() {
+	snapshot, err := schedtest.Snapshot(schedtest.Nodes(1, 1)).
+		Pending(schedtest.Job("long", 1).Runs(100)).Pending(schedtest.Job("short", 1).Runs(50)).Build()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p, err := New(Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	plan, err := p.Plan(context.Background(), snapshot)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, d := range plan.Decisions {
+		fmt.Println(d.Kind, d.Job)
+	}
+	// Output: start short
 }

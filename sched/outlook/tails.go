@@ -5,7 +5,7 @@ import "math"
 // tails adapt how far the quantiles are from the median, by how many starts were outside of the intervals told. It is
 // adaptive conformal inference (Gibbs and Candès, "Adaptive conformal inference under distribution shift", NeurIPS
 // 2021) on the two ends of the 80 % interval. In the long run a tenth of the starts are before it and a tenth after it,
-// whatever the policy, the log and the errors of the forecasts.
+// whatever the policy, the log and the errors of the forecasts, as far as the limits of the widening allow.
 //
 // A verdict comes as soon as it is certain. That a job starts after its interval is certain when the interval has
 // passed, though the job still waits. So a burst of jobs that wait for longer than estimated widens the estimates

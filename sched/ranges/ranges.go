@@ -1,8 +1,8 @@
 // Package ranges describes where a gang runs by ranges of node indexes, so that a gang of 80,000 nodes that lie
 // together is as small as one of 8. The indexes are those of a sched.NodeSet, from 0.
 //
-// It knows no node and no job: package sched checks that the indexes are those of nodes. It never changes a set that it
-// was given, and holds nothing else.
+// It knows no node and no job: package sched checks that the indexes are those of nodes. Nothing but [Set.Append]
+// changes a set.
 package ranges
 
 import "iter"
@@ -16,7 +16,8 @@ type Range struct {
 // Its zero value has no tasks. It is safe for concurrent use as long as nobody changes it.
 type Set []Range
 
-// Append adds tasks on one node, to the last range where that node is its neighbour and has as many tasks.
+// Append returns the set with tasks on one more node. They are added to the last range where that node is its neighbour
+// and has as many tasks, else as a range of their own. As with the built-in append, s is not to be used any more.
 func (s Set) Append(node, tasks int32) Set {
 	if n := len(s); n > 0 && s[n-1].To == node && s[n-1].Tasks == tasks {
 		s[n-1].To++

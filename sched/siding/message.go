@@ -44,8 +44,10 @@ type Message struct {
 	Estimate time.Duration
 	// Number counts a master's orders to a worker, or what it has told the yard.
 	Number int32
+	// Victim is the task that Run has paused; its Job is -1 if there is none.
 	Victim agent.Task
-	Room   Room
+	// Room is of Tell.
+	Room Room
 }
 
 // Room is the room of a group, and what the master has got from the yard so far.

@@ -18,15 +18,16 @@ const ReasonReserved sched.ReasonCode = "reserved"
 // surely is the quantile of a running job's remaining time by which a reservation reckons with its end.
 const surely = 0.9
 
-// reservation keeps nodes for one job. No other job starts on what is kept, so the job starts at the latest when the
-// jobs that ran there at first have ended. The nodes stay the same until one of them goes or shrinks.
+// reservation keeps nodes for one job. No other job starts on what is kept, but for one that has a job preempted there;
+// so, without preemptions, the job starts at the latest when the jobs that ran there at first have ended. Nodes are
+// chosen anew when the nodes of the cluster change, or what the job may have.
 type reservation struct {
 	k      *known
 	at     int // the job in Snapshot.Pending
 	choice *choice
 	set    *sched.NodeSet
 	nodes  []sched.NodeTasks
-	start  time.Time // promised
+	start  time.Time // when the jobs that run there are expected to have ended
 	// kept is what is kept of what is free now, by node and resource; rows are the nodes of which something is kept.
 	kept []float64
 	rows []int
@@ -108,7 +109,7 @@ type leaver struct {
 	left float64
 }
 
-// promise chooses the nodes: those that running jobs surely leave first.
+// promise chooses nodes, of those that running jobs surely leave first: where the job is expected to end first.
 func (p *Policy) promise(r *reservation, s *sched.Snapshot) {
 	leavers := make([]leaver, len(s.Running))
 	for i := range s.Running {

@@ -135,8 +135,8 @@ func (p *Policy) until(d dist.Distribution, elapsed float64) float64 {
 	return until
 }
 
-// extend fills h.room. After this stage its whole job goes on for the rest, taken at some equally likely values, with
-// the given width.
+// extend fills h.room. After this stage its whole job goes on for the rest, taken at some equally likely values. The
+// rest holds a share of the stage's room, width, from 0 to 1.
 func (p *Policy) extend(h *held, width float64) {
 	slot := p.cfg.Slot.Seconds()
 	clear(h.room)
@@ -195,7 +195,8 @@ func (p *Policy) price(h *held, r *sched.Running, now time.Time) float64 {
 	return price
 }
 
-// quantiles is by how many equally likely values the rest of a whole job is taken in the price of its stage.
+// quantiles is by how many equally likely values the rest of a whole job is taken, in the price and the room of its
+// stage.
 const quantiles = 8
 
 // expected is the expected utility of a job that takes d. It began that number of seconds after its submission. Of a

@@ -97,7 +97,8 @@ func (l *Reader) head() error {
 	return h.check()
 }
 
-// Read reads the next record into r; after the last it is io.EOF. Other errors are a [*RecordError].
+// Read reads the next record into r. It returns io.EOF after the last one, also where that is not [End]. Other errors
+// are a [*RecordError].
 func (l *Reader) Read(r *Record) error {
 	if l.ended {
 		_, err := l.in.ReadByte()

@@ -74,7 +74,7 @@ type Record struct {
 	Kind Kind
 	// At is since the start of the simulation.
 	At time.Duration
-	// Job is of all kinds but Loss and End; Task is of those that have a Worker, but for Loss.
+	// Job is of all kinds but Loss and End, Task of Start, Stop, Pause, Resume and Finish, and Worker of these and Loss.
 	Job, Task, Worker int32
 	// Long and Durations are of Submit: the job's class, and what each of its tasks takes. A reader uses the room of
 	// Durations again.
@@ -96,9 +96,10 @@ type Figures struct {
 	Makespan         float64
 }
 
-// numbers are the fields of figures in the order of the log.
+// classes are the figures of the classes in the order of the log.
 func (f *Figures) classes() [3]*Class { return [3]*Class{&f.Short, &f.Long, &f.All} }
 
+// seconds are the fields in the order of the log.
 func (c *Class) seconds() [4]*float64 { return [4]*float64{&c.Mean, &c.P50, &c.P90, &c.P99} }
 
 // Observer is told of records as they happen, in order of time. It keeps neither the record nor its Durations.
@@ -112,7 +113,7 @@ type Writer struct {
 	err  error
 }
 
-// NewWriter writes the header.
+// NewWriter writes the header. Where that fails, or a field is out of its range, [Writer.Close] returns the error.
 func NewWriter(w io.Writer, h *Header) *Writer {
 	l := &Writer{out: bufio.NewWriterSize(w, 1<<16)}
 	b := append(append(l.line, Magic...), version)

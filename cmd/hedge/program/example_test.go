@@ -2,6 +2,7 @@ package program_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,10 +28,7 @@ func (p *narrow) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error)
 	plan := &sched.Plan{Rest: sched.Reason{Code: sched.ReasonWaiting, Probability: sched.UnknownProbability}}
 	queue := slices.Clone(s.Pending)
 	slices.SortStableFunc(queue, func(a, b sched.Pending) int {
-		if a.Job.Tasks != b.Job.Tasks {
-			return a.Job.Tasks - b.Job.Tasks
-		}
-		return int(a.Prediction.Point - b.Prediction.Point)
+		return cmp.Or(cmp.Compare(a.Job.Tasks, b.Job.Tasks), cmp.Compare(a.Prediction.Point, b.Prediction.Point))
 	})
 	for _, q := range queue {
 		demand, err := s.Nodes.Demand(q.Job.Demand)

@@ -31,6 +31,7 @@ type Class struct {
 
 // Mix is classes, and what the papers run them with.
 type Mix struct {
+	// Name is the mix's, for those of [Named].
 	Name    string
 	Classes []Class
 	// Cutoff is the seconds of the mean task above which a job is long, ShortShare the percentage of nodes for short
@@ -61,17 +62,22 @@ func Named(name string) (Mix, error) {
 
 // Spec says how much is made.
 type Spec struct {
-	// Jobs is their number, from 1 to 100,000,000.
+	// Jobs is their number, from 1 to 100,000,000. They have at most 1,000,000,000 tasks.
 	Jobs int
 	// Slots is how many tasks the cluster runs at once, at least 1.
 	Slots int
 	// Load is the tasks' time over that of the slots between the first and the last arrival; above 0, at most 1000.
 	Load float64
+	// Seed is of the random draws.
 	Seed uint64
 }
 
-// maxTasks is the most that a workload is made of.
-const maxTasks = 1_000_000_000
+const (
+	// maxTasks is the most that a workload is made of.
+	maxTasks = 1_000_000_000
+	// longest is how many seconds a time.Duration counts, and a little less.
+	longest = 9e9
+)
 
 // New makes a workload: arrivals are a Poisson process, stretched to the load, in whole microseconds; so are runtimes.
 // The same mix and spec make the same one. Errors wrap [ErrSpec].
@@ -82,7 +88,7 @@ func New(m *Mix, s Spec) (*agents.Workload, error) {
 	random := agent.NewRandom(s.Seed, address)
 	w := &agents.Workload{Jobs: make([]agents.Job, s.Jobs)}
 	kinds := make([]*Class, s.Jobs)
-	at, gaps, tasks := 0.0, make([]float64, s.Jobs), 0
+	at, arrivals, tasks := 0.0, make([]float64, s.Jobs), 0
 	for i := range kinds {
 		if kinds[i] = pick(m, random.Unit()); i > 0 {
 			at += exponential(&random)
@@ -91,7 +97,10 @@ func New(m *Mix, s Spec) (*agents.Workload, error) {
 		if tasks += n; tasks > maxTasks {
 			return nil, fmt.Errorf("%w: more than %d tasks", ErrSpec, maxTasks)
 		}
-		gaps[i] = at
+		if work := 3 * float64(n) * kinds[i].Seconds; work > longest { // no task takes three times the mean
+			return nil, fmt.Errorf("%w: a job of up to %g seconds, at most %g can be counted", ErrSpec, work, longest)
+		}
+		arrivals[i] = at
 		w.Jobs[i].First, w.Jobs[i].Tasks = int32(tasks-n), int32(n)
 	}
 	w.Runtimes = make([]time.Duration, tasks)
@@ -103,8 +112,11 @@ func New(m *Mix, s Spec) (*agents.Workload, error) {
 	if at > 0 {
 		stretch = seconds / (at * float64(s.Slots) * s.Load)
 	}
-	for i, gap := range gaps {
-		w.Jobs[i].Submit = micros(float64(gap * stretch))
+	if last := float64(at * stretch); last > longest {
+		return nil, fmt.Errorf("%w: arrivals go on for %g seconds, at most %g can be counted", ErrSpec, last, longest)
+	}
+	for i, arrival := range arrivals {
+		w.Jobs[i].Submit = micros(float64(arrival * stretch))
 	}
 	return w, nil
 }

@@ -75,6 +75,19 @@ func TestBadSpecsAreRefused(t *testing.T) {
 	_, err = generate.New(&generate.Mix{Classes: []generate.Class{{Share: 1, Tasks: 1e9, Seconds: 1}}},
 		generate.Spec{Jobs: 100, Slots: 1, Load: 1})
 	require.ErrorContains(t, err, "more than 1000000000 tasks")
+	for _, c := range []struct {
+		of    generate.Class
+		s     generate.Spec
+		wrong string
+	}{
+		{generate.Class{Share: 1, Tasks: 1, Seconds: 1e6}, generate.Spec{Jobs: 100, Slots: 1, Load: 1e-3}, "arrivals"},
+		{generate.Class{Share: 1, Tasks: 1, Seconds: 1}, generate.Spec{Jobs: 2, Slots: 1, Load: 1e-300}, "arrivals"},
+		{generate.Class{Share: 1, Tasks: 1e6, Seconds: 1e6}, generate.Spec{Jobs: 1, Slots: 1, Load: 1}, "a job of"},
+	} {
+		_, err = generate.New(&generate.Mix{Classes: []generate.Class{c.of}}, c.s)
+		require.ErrorIs(t, err, generate.ErrSpec)
+		require.ErrorContains(t, err, c.wrong)
+	}
 	_, err = generate.Named("facebook")
 	require.ErrorIs(t, err, generate.ErrSpec)
 }

@@ -28,6 +28,8 @@ func (f *simulation) add(cmd *cobra.Command, s *Host) {
 	cmd.Flags().DurationVar(&f.spec.ReportCycle, "report-cycle", -1,
 		"simulated time of the cycle whose plans the report draws: the first not before it")
 	cmd.Flags().Lookup("report-cycle").DefValue = "each policy's with the most planned starts"
+	cmd.Flags().StringVar(&f.spec.Gantt, "gantt", "",
+		"job whose stages the report draws, of the first seed (default: one with most stages; --workload dag)")
 }
 
 // run simulates what the flags say. Doc makes the command's document.
@@ -49,6 +51,12 @@ func (f *simulation) run(cmd *cobra.Command, s *Host, doc func(*experiment.Docum
 
 func (f *simulation) checkReport(cmd *cobra.Command) error {
 	at := f.spec.ReportCycle
+	switch job := f.spec.Gantt; {
+	case job != "" && f.spec.Workload != workloadDAG:
+		return fmt.Errorf("--gantt: found with --workload %s, expected --workload dag", f.spec.Workload)
+	case job != "" && f.report == "":
+		return fmt.Errorf("--gantt: found %q without --report, expected both", job)
+	}
 	switch {
 	case !cmd.Flags().Changed("report-cycle"):
 	case at < 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -74,8 +75,46 @@ func TestDAGSimulatesOne(t *testing.T) {
 	assert.Equal(t, "gs-slearn-dag", doc["run"].(map[string]any)["policy"])
 }
 
+// The page has the stages of the same job under every policy, and whole jobs in its charts.
+func TestDAGReportHasAGantt(t *testing.T) {
+	log, dir := diamonds(t, 120), t.TempDir()
+	page := func(args ...string) string {
+		args = append(args, "--workload", "dag", "--trace", log, "--nodes", "10", "--hours", "0.25", "--load", "1.2",
+			"--report", dir)
+		r := hedge(t, "", args...)
+		require.Zero(t, r.code, r.err)
+		text, err := os.ReadFile(filepath.Join(dir, "index.html"))
+		require.NoError(t, err)
+		return string(text)
+	}
+	text := page("compare", "--policies", "edf,gs-slearn-dag", "--seeds", "1,2")
+	titles := regexp.MustCompile(`<h2>Stages of job (w\d+) under ([^<]*)</h2>`).FindAllStringSubmatch(text, -1)
+	require.Len(t, titles, 2, "the first seed's")
+	job := titles[0][1]
+	assert.Equal(t, []string{job, "edf"}, titles[0][1:])
+	assert.Equal(t, []string{job, "gs-slearn-dag"}, titles[1][1:])
+	assert.Equal(t, 2, strings.Count(text, `<p class="text">4 stages of 10 tasks, done `))
+	for stage := range 4 {
+		tips := regexp.MustCompile(fmt.Sprintf(`<title>%s-%d: \d tasks, ready at [^<]*, ended at `, job, stage))
+		assert.Len(t, tips.FindAllString(text, -1), 4, "two policies, two renderings")
+	}
+	assert.Contains(t, text, "the jobs have ")
+	assert.Contains(t, text, "Of policies that place tasks one by one, as gs-slearn-dag does, this is not kept.")
+	assert.Regexp(t, `Half are done within [^<]* under gs-slearn-dag, [^<]* under edf\.`, text, "of whole jobs")
+
+	other := regexp.MustCompile(`such as "(w\d+)"`)
+	found := other.FindStringSubmatch(hedge(t, "", "simulate", "--workload", "dag", "--trace", log, "--nodes", "10",
+		"--hours", "0.25", "--load", "1.2", "--seed", "2", "--report", dir, "--gantt", "nowhere").err)
+	require.Len(t, found, 2)
+	text = page("simulate", "--policy", "gs-las-dag", "--seed", "2", "--gantt", found[1])
+	assert.Contains(t, text, "Stages of job "+found[1]+" under gs-las-dag")
+	assert.NotContains(t, text, "Utilisation over time")
+}
+
 func TestDAGRefuses(t *testing.T) {
 	log := diamonds(t, 100)
+	refused(t, 2, "without --report, expected both", "simulate", "--workload", "dag", "--trace", log, "--gantt", "w1")
+	refused(t, 2, "--gantt: found with --workload window", "simulate", "--gantt", "w1", "--report", t.TempDir())
 	refused(t, 2, "expected dag or replay", "simulate", "--trace", log, "--nodes", "10", "--hours", "0.25")
 	refused(t, 2, "it is for jobs with stages", "simulate", "--workload", "tasks", "--policy", "gs-slearn-dag")
 	refused(t, 2, "it is for jobs with stages", "simulate", "--policy", "critical-path")

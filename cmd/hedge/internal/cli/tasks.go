@@ -239,7 +239,7 @@ func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published
 	}
 	if t.reported {
 		d.Run.queues = follow.queues
-		t.classes(&d.Run, &work.Workload, result)
+		t.keep(&d.Run, &work.Workload, result)
 	}
 	return d, result, follow.close(&d.Run)
 }

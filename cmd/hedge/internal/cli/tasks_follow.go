@@ -58,7 +58,7 @@ func (t *taskFlags) follow(policy string) (*followed, error) {
 // tolerance is above what the published rules round times of 30 years by.
 const tolerance = 1000 // ns
 
-// observer is what a simulation tells.
+// observer is whom a simulation tells; nil if a run is not followed.
 func (f *followed) observer() tasklog.Observer {
 	if f == nil {
 		return nil
@@ -89,7 +89,7 @@ func (f *followed) close(run *tasksRun) error {
 	return failed(errors.Join(err, f.file.Close()))
 }
 
-// class is the figures as a log has them.
+// class is the figures of a class as a log has them.
 func (c *jct) class() tasklog.Class {
 	return tasklog.Class{Jobs: c.Jobs, Mean: c.JCT.Mean, P50: c.JCT.P50, P90: c.JCT.P90, P99: c.JCT.P99}
 }
@@ -101,8 +101,8 @@ func jctOfClass(c *tasklog.Class) jct {
 	return out
 }
 
-// classes has a run keep what its page needs of every job beside its completion.
-func (t *taskFlags) classes(run *tasksRun, work *agents.Workload, result *published.Result) {
+// keep has a run keep what its page needs of every job beside its completion.
+func (t *taskFlags) keep(run *tasksRun, work *agents.Workload, result *published.Result) {
 	for i := range result.Jobs {
 		longest := slices.Max(work.Tasks(&work.Jobs[i]))
 		if t.rules == "published" {
@@ -121,6 +121,9 @@ func (t *taskFlags) page(w *tasksWorkload, runs []tasksRun) *report.Tasks {
 		r := &runs[i]
 		one := report.TaskRun{Policy: r.Policy, Seed: r.Seed, Long: r.long, Completions: r.completions,
 			Longest: r.longest, Queues: r.queues, Messages: float64(r.Messages) / float64(max(w.Tasks, 1))}
+		if r.GSFigures != nil {
+			one.Estimates = r.trails
+		}
 		p.Runs = append(p.Runs, one)
 	}
 	return p

@@ -13,6 +13,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/agents"
 	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
@@ -100,6 +101,8 @@ type GSFigures struct {
 	Alarms *gsAlarms `json:"alarms,omitempty"`
 
 	thin int32 // --thin-limit
+	// trails are for the report, nil without: of each wide job the estimate over the truth, by pilots that have ended.
+	trails [][]float64
 }
 
 // gsAlarms counts alarms, and the jobs with a history that ended while there was one. AfterChange is how many such jobs
@@ -130,6 +133,9 @@ func (t *taskFlags) runGS(work *taskWork, scheme slearn.Scheme) (*published.Resu
 	var r *recorder
 	if c.Predictor != nil {
 		r = newRecorder(c.Predictor, len(truth))
+		if t.reported {
+			r.trails = make([][]float64, len(truth))
+		}
 		c.Predictor = r
 	}
 	found, err := runAgents(t, &work.Workload, c, slearn.New)
@@ -203,8 +209,10 @@ type recorder struct {
 	sizes  []float64 // NaN for a job that has entered none
 	pilots []int     // of each job
 	// joint is of, if it is that.
-	joint   *slearn.Joint
-	alarms  *gsAlarms
+	joint  *slearn.Joint
+	alarms *gsAlarms
+	// trails, unless nil, are the sizes of each job by the number of its pilots that have ended, NaN where none was told.
+	trails  [][]float64
 	changed int // jobs with a history that had ended when the second half of the jobs began; -1 before
 }
 
@@ -225,17 +233,38 @@ func (r *recorder) Estimate(s *slearn.Sample) slearn.Answer {
 		r.changed = r.joint.Alarms().Jobs
 	}
 	a := r.of.Estimate(s)
+	r.follow(s, &a)
 	if at := &r.sizes[s.Job.ID]; math.IsNaN(*at) && (s.Late > 0 || a.Pilots <= s.Pilots.Count) {
 		*at = a.Size
 	}
 	return a
 }
 
+// follow keeps the size of a job that has not entered its queue. Before the first pilot there is one only if no pilots
+// are asked for.
+func (r *recorder) follow(s *slearn.Sample, a *slearn.Answer) {
+	seen := s.Pilots.Count
+	if r.trails == nil || s.Placed || seen == 0 && a.Pilots > 0 || seen > report.MostPilots {
+		return
+	}
+	trail := &r.trails[s.Job.ID]
+	for len(*trail) <= seen {
+		last := math.NaN()
+		if n := len(*trail); n > 0 {
+			last = (*trail)[n-1]
+		}
+		*trail = append(*trail, last)
+	}
+	(*trail)[seen] = a.Size
+}
+
 // Learn is that of slearn.Learner. A job whose pilots were the last of its tasks has entered no queue; its size is the
 // one that it would have entered by.
 func (r *recorder) Learn(o *slearn.Outcome) {
 	if at := &r.sizes[o.Job.ID]; math.IsNaN(*at) {
-		*at = r.of.Estimate(&o.Sample).Size
+		a := r.of.Estimate(&o.Sample)
+		r.follow(&o.Sample, &a)
+		*at = a.Size
 	}
 	r.pilots[o.Job.ID] = o.Pilots.Count
 	if l, ok := r.of.(slearn.Learner); ok {
@@ -279,6 +308,9 @@ func (g *gsFlags) figures(work *agents.Workload, found *agents.Result, r *record
 			sampled++
 		}
 	}
+	if r != nil && r.trails != nil {
+		f.trails = relative(r.trails, work, g.thin, truth)
+	}
 	f.Wide = jctOfSeconds(completions)
 	slices.Sort(waits)
 	if len(waits) > 0 {
@@ -291,4 +323,18 @@ func (g *gsFlags) figures(work *agents.Workload, found *agents.Result, r *record
 		f.MedianError, f.P90Error, f.RightQueue, f.Sampled = &median, &p90, &share, &pilots
 	}
 	return f
+}
+
+// relative divides the sizes of wide jobs by the true ones, and leaves out the other jobs.
+func relative(trails [][]float64, work *agents.Workload, thin int32, truth []float64) [][]float64 {
+	for i, trail := range trails {
+		if work.Jobs[i].Tasks < thin || truth[i] <= 0 {
+			trails[i] = nil
+			continue
+		}
+		for k := range trail {
+			trail[k] /= truth[i]
+		}
+	}
+	return trails
 }

@@ -146,3 +146,22 @@ func TestVariation(t *testing.T) {
 	g.window = 15 * time.Second
 	assert.Zero(t, g.variation(work).Time, "one earlier job has no spread")
 }
+
+// With pilots the page shows how far estimates are off after each number of them, for the policies that estimate.
+func TestReportOfGSHasErrorsByPilots(t *testing.T) {
+	dir := t.TempDir()
+	d := onGoogle(t, "compare --policies gs-slearn,gs-joint,gs-3sigma,gs-las --sampling-ratio 20% --report "+dir)
+	page, err := os.ReadFile(filepath.Join(dir, "index.html"))
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(page), "<h2>Prediction error by pilots seen</h2>")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "</section>")
+	assert.Contains(t, section, `<th scope="col">gs-slearn</th><th scope="col">gs-joint</th>`+
+		`<th scope="col">gs-3sigma</th></tr>`, "gs-las estimates nothing")
+	assert.Regexp(t, `<tr><td>1</td><td>\d+</td><td>[\d.]+</td><td>[\d.]+</td><td>[\d.]+</td></tr>`, section)
+	assert.Contains(t, section, `<tr><td>5</td>`)
+	plain := onGoogle(t, "compare --policies gs-slearn,gs-joint,gs-3sigma,gs-las --sampling-ratio 20%")
+	for i := range d.Runs {
+		assert.Equal(t, plain.Runs[i].GSFigures, d.Runs[i].GSFigures, "a report changes nothing")
+	}
+}

@@ -92,10 +92,11 @@ type Run struct {
 	All *All `json:"all,omitempty"`
 	// StartEstimates are there if they were asked for.
 	StartEstimates *StartEstimates `json:"start_estimates,omitempty"`
-	// Jobs, Series and Picture are kept for charts only.
+	// Jobs, Series, Picture and Gantt are kept for charts only. Schemes of GS have whole jobs in Jobs and no series.
 	Jobs    []sim.JobRecord `json:"-"`
 	Series  sim.Series      `json:"-"`
 	Picture *Picture        `json:"-"`
+	Gantt   *Gantt          `json:"-"`
 }
 
 // All is the completed jobs of a run.

@@ -62,6 +62,7 @@ type Experiment struct {
 	seeds   []*trained
 	known   *engines.Set
 	systems []systems.System // as Spec.Policies names them
+	shown   *part            // the first seed's job whose stages the report draws, or nil
 }
 
 // Prepare builds the workload of every seed and refuses what cannot be run.
@@ -97,6 +98,9 @@ func Prepare(log *trace.Log, spec *Spec, known *engines.Set, set *systems.Set) (
 	}
 	for _, w := range built {
 		e.seeds = append(e.seeds, newTrained(w))
+	}
+	if e.shown, err = spec.show(built[0]); err != nil {
+		return nil, err
 	}
 	window, slot := e.planAhead()
 	if err := checkWindow(window, slot); err != nil {
@@ -371,6 +375,9 @@ func (e *Experiment) run(
 		run.Jobs, run.Series = result.Jobs, result.Series
 		if camera != nil {
 			run.Picture = camera.best
+		}
+		if e.shown != nil && at == 0 {
+			run.Gantt = gangs(t.work.Jobs[e.shown.from:e.shown.to], result.Jobs)
 		}
 	}
 	return run, nil

@@ -80,6 +80,8 @@ type Spec struct {
 	// ReportCycle is the simulated time of the cycle whose plan is kept for the report: the first that is
 	// not before it. Negative keeps the plan with the most starts. It changes no number.
 	ReportCycle time.Duration `json:"-"`
+	// Gantt is the job of stages whose Gantt chart the report has; "" for one with most stages. It changes no number.
+	Gantt string `json:"-"`
 }
 
 // Perturb is the paper's perturbation study (3Sigma, section 6.3): the

@@ -41,14 +41,26 @@ func (e *Experiment) runStages(
 	if err != nil {
 		return nil, err
 	}
-	found, err := agents.Run[slearn.Message](&g.work, system, agents.Config{Slots: c.Slots, Seed: uint64(s.Seeds[at])})
+	run := agents.Config{Slots: c.Slots, Seed: uint64(s.Seeds[at])}
+	var watch *stageWatch
+	if e.shown != nil && at == 0 {
+		watch = newStageWatch(g, *e.shown)
+		run.Observer = watch
+	}
+	found, err := agents.Run[slearn.Message](&g.work, system, run)
 	if err != nil {
 		return nil, err
 	}
 	step(1, 1)
-	run := g.figures(found, s.TasksPerNode)
-	run.Policy, run.Seed = name, s.Seeds[at]
-	return run, nil
+	out := g.figures(found, s.TasksPerNode)
+	out.Policy, out.Seed = name, s.Seeds[at]
+	if !s.Observe {
+		out.Jobs = nil
+	}
+	if watch != nil {
+		out.Gantt = watch.finish()
+	}
+	return out, nil
 }
 
 // graph is a workload of jobs of stages for schedulers of tasks.
@@ -126,6 +138,11 @@ func (g *graph) figures(found *agents.Result, tasksPerNode int) *Run {
 		if end <= g.of.Span {
 			count(&run.WorkInWindow, j, work)
 		}
+		record := sim.JobRecord{ID: j.Whole(), Class: sim.BestEffort, Submit: j.Arrive, Start: -1, Finish: end}
+		if j.Deadline > 0 {
+			record.Class, record.Deadline = sim.SLO, j.Arrive+j.Deadline
+		}
+		run.Jobs = append(run.Jobs, record)
 		if j.Deadline == 0 {
 			run.BE.Jobs++
 			be = append(be, took.Seconds())

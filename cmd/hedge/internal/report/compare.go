@@ -30,6 +30,9 @@ func comparePage(d *experiment.Document) (*page, error) {
 			seedsFact(len(w.Seeds)),
 		},
 	}
+	if w.Stages > 0 {
+		p.Facts = append(p.Facts, fmt.Sprintf("the jobs have %d stages", w.Stages))
+	}
 	if left := figures.Counts(w.Skipped); left != "" {
 		p.Facts = append(p.Facts, "not in the workload: "+left)
 	}
@@ -39,7 +42,8 @@ func comparePage(d *experiment.Document) (*page, error) {
 	if ignored := figures.Ignored(w.IgnoredDemands); ignored != "" {
 		p.Facts = append(p.Facts, ignored)
 	}
-	for _, add := range []func(*page, *experiment.Document) error{bars, latencies, overTime, starts, pictures} {
+	for _, add := range []func(*page, *experiment.Document) error{bars, latencies, overTime, starts, pictures,
+		gantts} {
 		if err := add(p, d); err != nil {
 			return nil, err
 		}
@@ -180,10 +184,35 @@ func minutes(d *experiment.Document, policy string, keep func(*sim.JobRecord) bo
 		if d.Runs[r].Policy != policy {
 			continue
 		}
-		for j := range d.Runs[r].Jobs {
-			if rec := &d.Runs[r].Jobs[j]; keep(rec) {
+		jobs := wholes(d.Runs[r].Jobs)
+		for j := range jobs {
+			if rec := &jobs[j]; keep(rec) {
 				out = append(out, (rec.Finish - rec.Submit).Minutes())
 			}
+		}
+	}
+	return out
+}
+
+// wholes are jobs, with one record for all stages of a job: when it was submitted, and when the last stage ended.
+func wholes(records []sim.JobRecord) []sim.JobRecord {
+	if !slices.ContainsFunc(records, func(r sim.JobRecord) bool { return r.Of != "" }) {
+		return records
+	}
+	var out []sim.JobRecord
+	at := map[string]int{}
+	for i := range records {
+		r := &records[i]
+		id := cmp.Or(r.Of, r.ID)
+		k, known := at[id]
+		switch {
+		case !known:
+			at[id] = len(out)
+			out = append(out, *r)
+		case r.Finish < 0 || out[k].Finish < 0:
+			out[k].Finish = -1
+		default:
+			out[k].Finish = max(out[k].Finish, r.Finish)
 		}
 	}
 	return out
@@ -241,6 +270,15 @@ func overTime(p *page, d *experiment.Document) error {
 			peak, longest = slices.Max(wait[i].Y), s.Policy
 		}
 	}
+	without := ""
+	isEmpty := func(s chart.Series) bool { return len(s.X) == 0 }
+	if i := slices.IndexFunc(use, isEmpty); i >= 0 {
+		without = " Of policies that place tasks one by one, as " + use[i].Name + " does, this is not kept."
+		use, wait = slices.DeleteFunc(use, isEmpty), slices.DeleteFunc(wait, isEmpty)
+	}
+	if len(use) == 0 {
+		return nil
+	}
 	queue := ""
 	if longest != "" {
 		queue = fmt.Sprintf(" The longest queue is that of %s, about %.0f jobs.", longest, peak)
@@ -254,8 +292,8 @@ func overTime(p *page, d *experiment.Document) error {
 		lines             []chart.Series
 	}{
 		{"Utilisation over time", "Share of the nodes in use. Arrivals end at the dotted line: gaps before it are room " +
-			"left unused, what follows is the backlog.", "% of nodes", 100, use},
-		{"Jobs waiting over time", "Pending jobs; arrivals end at the dotted line." + queue, "jobs", 0, wait},
+			"left unused, what follows is the backlog." + without, "% of nodes", 100, use},
+		{"Jobs waiting over time", "Pending jobs; arrivals end at the dotted line." + queue + without, "jobs", 0, wait},
 	} {
 		svg, err := chart.Lines(c.title+". "+c.text, chart.Axis{Label: "hours", Mark: d.Workload.SpanS / 3600},
 			chart.Axis{Label: c.unit, Max: c.top}, c.lines)

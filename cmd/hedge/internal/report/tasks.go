@@ -33,6 +33,10 @@ type TaskRun struct {
 	Queues               *Queues
 	// Messages is the number of them for each task.
 	Messages float64
+	// Estimates are, of each job, its estimated size over the true one after 0, 1, 2, … of its pilots, up to
+	// [MostPilots]: NaN while there was no estimate. They are empty for jobs that have none, and nil for policies
+	// without estimates.
+	Estimates [][]float64
 }
 
 // WriteTasks writes the page of hedge simulate and hedge compare with --workload tasks.
@@ -51,7 +55,7 @@ func WriteTasks(path string, d *Tasks) error {
 	if bad := d.BadLine(); bad != "" {
 		p.Facts = append(p.Facts, bad)
 	}
-	for _, add := range []func(*page, *Tasks) error{taskCDFs, taskQueues, taskMessages} {
+	for _, add := range []func(*page, *Tasks) error{taskCDFs, taskPilots, taskQueues, taskMessages} {
 		if err := add(p, d); err != nil {
 			return err
 		}

@@ -13,8 +13,8 @@ import (
 // Orders are how prices judge: options by reduced value, places by cost, running jobs by what their room is worth. All
 // plans go by them. They put jobs into the plan in hand, one by one.
 type Orders struct {
-	Pre  pack.Preemptor
-	Jobs []int // jobs in the order of the last plan made by prices
+	Pre  pack.Preemptor // preempts, those first whose room is worth most beside their cost
+	Jobs []int          // jobs in the order of the last plan made by prices
 
 	in     *pack.Instance
 	budget *search.Budget

@@ -62,7 +62,7 @@ func (d *Dive) Run(against int) bool {
 // step is the last decision of a dive, about an option or a running job, as it can be taken back.
 type step struct {
 	option, running int
-	from            int  // where in subproblem.decided.Trail what was decided with it begins; -1 if it stays
+	from            int  // where in subproblem.Decided.Trail what was decided with it begins; -1 if it stays
 	along           bool // jobs were settled along with it
 }
 

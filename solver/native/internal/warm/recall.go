@@ -194,7 +194,7 @@ func (q *Recall) same(o int, past *pastColumn, shift int) bool {
 	return option.Count == past.count && option.Set == past.set
 }
 
-// splitAgain makes the split one of option o in recall.split, if o allows that.
+// splitAgain makes the split one of option o in q.split, if o allows that.
 func (q *Recall) splitAgain(o *pack.Option, split []solver.Split) bool {
 	in := q.in
 	q.split = pack.Resize(q.split, in.MaxParts)
@@ -248,7 +248,7 @@ func (q *Recall) Replay(cur *pack.State) {
 	}
 }
 
-// holds says whether option o fits into cur as split in recall.split.
+// holds says whether option o fits into cur as split in q.split.
 func (q *Recall) holds(o *pack.Option, cur *pack.State) bool {
 	for i, v := range q.split[:o.P1-o.P0] {
 		if v > 0 && (q.in.Fit(o, q.in.Part[o.P0+i], cur.Res) < v || o.Whole && v != math.Floor(v)) {
