@@ -39,13 +39,16 @@ import (
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
+// classic is the form of dashboards that files are imported in.
+type classic = dashboard.Dashboard //nolint:staticcheck // the newer form is for Grafana's own resources
+
 // query is a panel's question.
 type query struct{ panel, expr string }
 
 // board reads the dashboard by Grafana's own types, and its queries.
-func board(t *testing.T) (dashboard.Dashboard, []query) {
+func board(t *testing.T) (classic, []query) {
 	t.Helper()
-	var d dashboard.Dashboard
+	var d classic
 	require.NoError(t, json.Unmarshal(metrics.Dashboard(), &d))
 	var all []query
 	for _, p := range d.Panels {
@@ -71,12 +74,12 @@ func TestDashboard(t *testing.T) {
 	types.RegisterDataqueryVariant(grafana.VariantConfig())
 	types.RegisterPanelcfgVariant(timeseries.VariantConfig())
 	types.RegisterPanelcfgVariant(stat.VariantConfig())
-	var strict dashboard.Dashboard
+	var strict classic
 	require.NoError(t, fault(strict.UnmarshalJSONStrict(metrics.Dashboard())))
 	require.NoError(t, fault(strict.Validate()))
 	for _, field := range []string{"schemaVersion", "gridPos", "expr", "showLegend"} {
 		spoilt := bytes.Replace(metrics.Dashboard(), []byte(`"`+field+`"`), []byte(`"misspelt"`), 1)
-		require.Error(t, fault(new(dashboard.Dashboard).UnmarshalJSONStrict(spoilt)), "%s: the test can fail", field)
+		require.Error(t, fault(new(classic).UnmarshalJSONStrict(spoilt)), "%s: the test can fail", field)
 	}
 	d, queries := board(t)
 	assert.GreaterOrEqual(t, len(queries), 30)

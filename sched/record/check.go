@@ -75,6 +75,9 @@ func check(s *sched.Snapshot) error {
 				return inconsistent(fmt.Sprintf("%s.use[%d]", field, k), "%v", err)
 			}
 		}
+		if !r.Ranges.Within(s.Nodes.Len()) {
+			return inconsistent(field+".nodes", "%v of %d nodes", r.Ranges, s.Nodes.Len())
+		}
 		for k, nt := range r.Nodes {
 			if nt.Tasks < 1 {
 				return inconsistent(fmt.Sprintf("%s.nodes[%d].tasks", field, k), "found %d, expected at least 1", nt.Tasks)

@@ -160,7 +160,7 @@ func (e *encoder) encode(s *sched.Snapshot) ([]byte, error) {
 		}
 	}
 	for i := range s.Running {
-		if err := e.running(&e.doc.Running[i], &s.Running[i]); err != nil {
+		if err := e.running(&e.doc.Running[i], &s.Running[i], s.Nodes); err != nil {
 			return nil, fmt.Errorf("running[%d]: %w", i, err)
 		}
 	}
@@ -204,14 +204,19 @@ func (e *encoder) pending(to *pending[job], p *sched.Pending) (err error) {
 	return err
 }
 
-func (e *encoder) running(to *running[job], r *sched.Running) (err error) {
+// running writes nodes by name, also those that the snapshot has as ranges: a record outlives their numbers.
+func (e *encoder) running(to *running[job], r *sched.Running, set *sched.NodeSet) (err error) {
 	if to.Job, err = encodeJob(r.Job); err != nil {
 		return err
 	}
 	started := r.Started.UTC()
-	to.Started, to.Speed, to.Nodes = &started, r.Speed, make([]nodeTasks, len(r.Nodes))
-	for i := range r.Nodes {
-		nt := &r.Nodes[i]
+	nodes := r.Nodes
+	if len(r.Ranges) > 0 {
+		nodes = set.Named(r.Ranges)
+	}
+	to.Started, to.Speed, to.Nodes = &started, r.Speed, make([]nodeTasks, len(nodes))
+	for i := range nodes {
+		nt := &nodes[i]
 		if to.Nodes[i] = (nodeTasks{Node: &nt.Node, Tasks: &nt.Tasks}); !utf8.ValidString(nt.Node) {
 			return fmt.Errorf("nodes[%d]: %w", i, errNotUTF8)
 		}

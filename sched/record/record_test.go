@@ -21,6 +21,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/ranges"
 	"github.com/hedgesched/hedge/sched/record"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/threesigma"
@@ -263,6 +264,24 @@ func TestOddSnapshotIsReadBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(data), string(again), "equal snapshots are written alike")
 	assert.NotContains(t, string(data), "\n")
+}
+
+// TestRangesAreWrittenAsNames: where a gang runs is in a record by name.
+func TestRangesAreWrittenAsNames(t *testing.T) {
+	s := odd(t)
+	s.Running[0].Nodes, s.Running[0].Ranges = nil, ranges.Set{{From: 1, To: 3, Tasks: 1}}
+	data, err := record.Marshal(s)
+	require.NoError(t, err)
+	back, err := record.Unmarshal(data)
+	require.NoError(t, err)
+	assert.Empty(t, back.Running[0].Ranges)
+	assert.Equal(t, s.Nodes.Named(s.Running[0].Ranges), back.Running[0].Nodes)
+	assert.Len(t, back.Running[0].Nodes, 2)
+
+	s.Running[0].Ranges[0].To = 4
+	_, err = record.Marshal(s)
+	require.ErrorIs(t, err, record.ErrSnapshot)
+	require.ErrorContains(t, err, "running[0].nodes")
 }
 
 // TestVersion1: a snapshot that was written before snapshots told their cycle is read with what policies took for
@@ -643,10 +662,11 @@ func TestNoFieldIsForgotten(t *testing.T) {
 		of     any
 		fields []string
 	}{
-		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Held", "Running", "Completed", "Others"}},
+		{sched.Snapshot{}, []string{"Now", "Cycle", "Nodes", "Free", "Pending", "Held", "Running", "Completed", "Others",
+			"Ranges"}}, // Ranges is left out: a record has names
 		{sched.Node{}, []string{"Name", "Labels", "Capacity"}},
 		{sched.Pending{}, []string{"Job", "Prediction", "Attained"}},
-		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Speed", "Use"}},
+		{sched.Running{}, []string{"Job", "Prediction", "Started", "Nodes", "Ranges", "Speed", "Use"}},
 		{usage.Task{}, []string{"Index", "Node", "Ran", "Now", "Mean", "Max", "Throttled"}},
 		{usage.Level{}, []string{"CPU", "Memory"}},
 		{sched.NodeTasks{}, []string{"Node", "Tasks"}},

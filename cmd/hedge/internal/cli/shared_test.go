@@ -79,7 +79,7 @@ func TestCompareSharedReport(t *testing.T) {
 	html, err := os.ReadFile(filepath.Join(dir, "index.html"))
 	require.NoError(t, err)
 	for _, want := range []string{"Admitted work against overload", "Never started by size", "Evictions over time",
-		"Machines over time under dist-trust risk 0.001", "Where a cycle's time goes", "forecast "} {
+		"Machines over time under dist-trust risk 0.001", "Where a cycle&#39;s time goes", "forecast "} {
 		assert.Contains(t, string(html), want)
 	}
 }
