@@ -45,7 +45,12 @@ type Config struct {
 	Seed uint64
 	// Observer, if any, is told of everything that becomes of tasks; a [tasklog.Writer] is one.
 	Observer tasklog.Observer
+	// Interrupted, if any, is asked now and then whether to go on; its error ends the run. A context's Err will do.
+	Interrupted func() error
 }
+
+// patience is how many events come between two questions whether to go on.
+const patience = 1 << 16
 
 // Result is what a run found. Times are since the workload's origin.
 type Result struct {
@@ -116,8 +121,8 @@ type world[M any] struct {
 }
 
 // Run simulates a system on a workload: it delivers messages after a constant delay, one after the other, and runs the
-// tasks. Errors are an [ErrConfig], an [ErrWorkload], or an [ErrSystem] for a system that breaks the rules, leaves a
-// job undone or keeps anything after the last.
+// tasks. Errors are an [ErrConfig], an [ErrWorkload], an [ErrSystem] for a system that breaks the rules, leaves a job
+// undone or keeps anything after the last, or that of Config.Interrupted.
 func Run[M any](work *Workload, system agent.System[M], c Config) (*Result, error) {
 	if err := c.check(work, system.Workers()); err != nil {
 		return nil, err
@@ -126,7 +131,11 @@ func Run[M any](work *Workload, system agent.System[M], c Config) (*Result, erro
 	w.arrive(0)
 	w.crashLater()
 	for w.err == nil && w.core.Take(&w.event) {
-		w.result.Events++
+		if w.result.Events++; w.result.Events%patience == 0 && w.Interrupted != nil {
+			if w.err = w.Interrupted(); w.err != nil {
+				break
+			}
+		}
 		w.happen(w.event.Class, &w.event.Payload)
 	}
 	if w.err != nil {

@@ -1,6 +1,7 @@
 package agents_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -235,6 +236,22 @@ func TestSystemsThatBreakTheRulesAreFound(t *testing.T) {
 	}
 	_, err = agents.Run(jobs(time.Second), s, agents.Config{})
 	require.ErrorContains(t, err, "is no worker")
+}
+
+// A system that never ends is ended by Interrupted.
+func TestRunIsInterrupted(t *testing.T) {
+	s := &script{step: func(_ agent.Addr, _ time.Duration, _ *agent.Input[int], out *agent.Output[int]) {
+		out.Wake(time.Second, 1)
+	}}
+	asked, ended := 0, errors.New("enough")
+	_, err := agents.Run(jobs(time.Second), s, agents.Config{Interrupted: func() error {
+		if asked++; asked == 3 {
+			return ended
+		}
+		return nil
+	}})
+	assert.ErrorIs(t, err, ended)
+	assert.Equal(t, 3, asked)
 }
 
 func TestBadParametersAreRefused(t *testing.T) {

@@ -66,6 +66,7 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 	if err != nil {
 		return err
 	}
+	t.interrupted = cmd.Context().Err
 	if err := t.check(cmd.Flags(), &f.spec); err != nil {
 		return err
 	}
@@ -185,7 +186,7 @@ func ratios(r, first *tasksRun, of func(r *tasksRun, job int) bool) (mean, media
 	var mine, other float64
 	var each []float64
 	for job, seconds := range r.completions {
-		if base := first.completions[job]; of(r, job) && base > 0 {
+		if base := first.completions[job]; job >= r.cold && of(r, job) && base > 0 {
 			mine += seconds
 			other += base
 			each = append(each, seconds/base)

@@ -52,6 +52,8 @@ type taskFlags struct {
 	logDir   string
 	reported bool
 	observer tasklog.Observer // of the run that goes on, if it is followed
+	// interrupted tells that the command is to end.
+	interrupted func() error
 	// ownShare tells that --short-share was given; share is what it is otherwise, on enough nodes.
 	ownShare bool
 	share    float64
@@ -79,8 +81,8 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 }
 
 func taskFlagNames() []string {
-	return slices.Concat(paperFlagNames(), gsFlagNames(), []string{"jobs", "max-tasks", "generate", "short-share",
-		"cutoff", "min-probes", "heartbeat", "rules", "jobs-out"})
+	return slices.Concat(paperFlagNames(), gsFlagNames(), []string{"jobs", "max-tasks", "warm-up", "generate",
+		"short-share", "cutoff", "min-probes", "heartbeat", "rules", "jobs-out"})
 }
 
 // commonFlagNames are those of simulate and compare that every workload has.
@@ -137,6 +139,7 @@ type tasksRun struct {
 	Long   jct    `json:"long"`
 	All    jct    `json:"all"`
 	*GSFigures
+	cold        int       // jobs before the end of --warm-up
 	completions []float64 // of all jobs, in seconds
 	longest     []float64 // of all jobs, the seconds of their longest tasks
 	sizes       []float64 // of all jobs, in seconds
@@ -206,6 +209,9 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 
 // run simulates what is configured, which goes by that name.
 func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published.Result, error) {
+	if err := t.interrupted(); err != nil {
+		return nil, nil, err
+	}
 	work, err := log.pick(uint64(t.config.Seed))
 	if err != nil {
 		return nil, nil, err
@@ -241,7 +247,23 @@ func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published
 		d.Run.queues = follow.queues
 		t.keep(&d.Run, &work.Workload, result)
 	}
-	return d, result, follow.close(&d.Run)
+	return d, result, errors.Join(follow.close(&d.Run), t.warmUp(&d.Run, result.Jobs))
+}
+
+// warmUp leaves the jobs of --warm-up out of the figures.
+func (t *taskFlags) warmUp(run *tasksRun, jobs []published.JobResult) error {
+	from := jobs[0].Submit + t.pick.warmUp.Seconds()
+	for run.cold < len(jobs) && jobs[run.cold].Submit < from {
+		run.cold++
+	}
+	if run.cold == len(jobs) {
+		return fmt.Errorf("--warm-up: found %v, expected less than there is between submissions", t.pick.warmUp)
+	}
+	late := jobs[run.cold:]
+	run.Short = jctOf(late, func(j *published.JobResult) bool { return !j.Long })
+	run.Long = jctOf(late, func(j *published.JobResult) bool { return j.Long })
+	run.All = jctOf(late, func(*published.JobResult) bool { return true })
+	return nil
 }
 
 // finish checks the flags and makes the configuration.
@@ -256,6 +278,7 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 	if t.config.Seed, err = strconv.ParseInt(f.seeds, 10, 64); err != nil {
 		return fmt.Errorf("--seed: found %q, expected a whole number", f.seeds)
 	}
+	t.interrupted = cmd.Context().Err
 	if err := t.check(cmd.Flags(), &f.spec); err != nil {
 		return err
 	}

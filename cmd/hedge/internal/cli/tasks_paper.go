@@ -163,7 +163,7 @@ func runAgents[C, M any, S agent.System[M]](t *taskFlags, work *agents.Workload,
 	found, err := agents.Run[M](work, system, agents.Config{Slots: t.paper.cores, Delay: t.paper.delay,
 		Cutoff: time.Duration(math.Round(c.Cutoff * 1e9)), Low: c.Low, High: c.High,
 		PauseCost: t.paper.pause, ResumeCost: t.paper.resume, Crashes: t.paper.crashes, Repair: t.paper.delay + repair,
-		Seed: uint64(c.Seed), Observer: t.observer})
+		Seed: uint64(c.Seed), Observer: t.observer, Interrupted: t.interrupted})
 	if errors.Is(err, agents.ErrSystem) {
 		return nil, failed(err)
 	}

@@ -20,7 +20,8 @@ import (
 // pickFlags say which jobs of a log are run with --workload tasks.
 type pickFlags struct {
 	jobs, maxTasks int
-	load           float64 // 0: as in the log
+	load           float64       // 0: as in the log
+	warmUp         time.Duration // jobs submitted before this after the first have no part in the figures
 	// generate is the name of a mix of jobs to be made in place of a log.
 	generate string
 	mix      *generate.Mix
@@ -37,6 +38,8 @@ func (p *pickFlags) add(fs *pflag.FlagSet) {
 		"with --generate how many are made, 0: 500000")
 	fs.StringVar(&p.generate, "generate", "",
 		"make jobs of the classes of yahoo or google, at --load or 0.8, in place of a log (--workload tasks)")
+	fs.DurationVar(&p.warmUp, "warm-up", 0,
+		"jobs submitted so soon after the first have no part in the figures (--workload tasks)")
 	fs.IntVar(&p.maxTasks, "max-tasks", 0, "leave out jobs of more tasks; 0: none (--workload tasks)")
 }
 
@@ -50,6 +53,8 @@ func (p *pickFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 		return fmt.Errorf("--jobs: found %d, expected 0 or more", p.jobs)
 	case p.maxTasks < 0:
 		return fmt.Errorf("--max-tasks: found %d, expected 0 or more", p.maxTasks)
+	case p.warmUp < 0:
+		return fmt.Errorf("--warm-up: found %v, expected 0 or more", p.warmUp)
 	case fs.Changed("load") && !(p.load > 0 && p.load <= 1000):
 		return fmt.Errorf("--load: found %v, expected above 0, at most 1000", p.load)
 	case p.generate == "":

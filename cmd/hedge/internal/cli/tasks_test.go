@@ -275,3 +275,47 @@ func TestSimulateGeneratedTasks(t *testing.T) {
 		assert.Contains(t, errs, want)
 	}
 }
+
+func TestTasksWarmUp(t *testing.T) {
+	for warm, jobs := range map[string]int{"0s": 2, "5s": 1} {
+		logs := t.TempDir()
+		out, errs, status := simulateTasks(t, "--policy", "clwl", "--warm-up", warm, "--log", logs, "--json")
+		require.Zero(t, status, errs)
+		var d tasksDocument
+		require.NoError(t, json.Unmarshal([]byte(out), &d))
+		assert.Equal(t, 2, d.Workload.Jobs)
+		assert.Equal(t, jobs, d.Run.All.Jobs)
+		assert.Equal(t, jobs-1, d.Run.Short.Jobs)
+		assert.Equal(t, 1, d.Run.Long.Jobs)
+		var o, e bytes.Buffer
+		status = Main(t.Context(), []string{"replay", filepath.Join(logs, "clwl-1.tasks")}, Host{Out: &o, Err: &e})
+		assert.Zero(t, status, "the log has the figures of all jobs: %s", e.String())
+	}
+	for _, warm := range []string{"6s", "-1s"} {
+		_, errs, status := simulateTasks(t, "--policy", "clwl", "--warm-up", warm)
+		assert.Equal(t, 2, status)
+		assert.Contains(t, errs, "--warm-up: found "+warm)
+	}
+	out, errs, status := onTasks(t, "compare", "--policies", "clwl,eagle", "--warm-up", "5s", "--json")
+	require.Zero(t, status, errs)
+	var c tasksComparison
+	require.NoError(t, json.Unmarshal([]byte(out), &c))
+	assert.Equal(t, 1, c.Runs[1].All.Jobs)
+	alone := c.Runs[1].All.JCT.Mean / c.Runs[0].All.JCT.Mean
+	assert.InDelta(t, alone, c.Summary[1].Over.Mean.Mean, 1e-12)
+}
+
+func TestTasksEndWithTheirContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	trace := filepath.Join(t.TempDir(), "one.tr")
+	require.NoError(t, os.WriteFile(trace, []byte("0 1 100 100\n"), 0o600))
+	for _, command := range []string{"simulate", "compare"} {
+		var o, e bytes.Buffer
+		status := Main(ctx, []string{command, "--workload", "tasks", "--trace", trace, "--nodes", "50"},
+			Host{In: bytes.NewReader(nil), Out: &o, Err: &e})
+		assert.NotZero(t, status)
+		assert.Contains(t, e.String(), "context canceled")
+		assert.Empty(t, o.String())
+	}
+}
