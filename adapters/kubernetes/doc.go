@@ -33,8 +33,8 @@
 //	hedgesched.github.io/utility     JSON of package utility, above 0 at some time, like
 //	                                 {"kind":"piecewise","points":[{"t":900,"v":100},{"t":900,"v":0}]};
 //	                                 the default is 5, fading to 1 in 24 days, and 100 more until the deadline
-//	hedgesched.github.io/prefer      labels of nodes on which the job runs at full speed, like gpu=a100|h100, disk=*
-//	hedgesched.github.io/slowdown    how many times longer it runs on other nodes, 1 to 1e6; only with prefer
+//	hedgesched.github.io/speeds      how fast it runs on which nodes, from 1e-6 to 1, like gpu=a100 1; gpu=v100 0.66;
+//	                                 other 0.39; a node in several of the sets has the highest of their speeds
 //	hedgesched.github.io/checkpoint  "true" if a stopped job continues where it was
 //	hedgesched.github.io/after       Jobs of the same namespace that must have finished before, like fetch, split;
 //	                                 of a group of pods, such groups

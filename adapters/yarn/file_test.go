@@ -96,7 +96,7 @@ func TestMalformed(t *testing.T) {
 		{simple + "deadline: 1ns", "expected a duration of at least 1s"},
 		{simple + "utility: {kind: piecewise, points: [{t: 0, v: -5}]}", "expected a utility that is above 0"},
 		{simple + "queue: a b", `queue is "a b"`},
-		{simple + "preferred: rack", `preferred is "rack"`},
+		{simple + "preferred: rack", `field "preferred" is unknown`},
 		{simple + "required: =x", `required is "=x"`},
 		{simple + "utility: {a: 1}", "utility"},
 		{simple + "environment: {1A: x}", `environment has "1A"`},
@@ -157,7 +157,7 @@ func TestDigest(t *testing.T) {
 func FuzzDescribe(f *testing.F) {
 	f.Add(
 		[]byte(simple +
-			"tasks: 3\ndeadline: 1h\npreferred: rack=/r1|/r2\nenvironment: {A: b}\nutility: {}\nattributes: {a: b}"))
+			"tasks: 3\ndeadline: 1h\nspeeds: rack=/r1|/r2 1; other 0.5\nenvironment: {A: b}\nutility: {}\nattributes: {a: b}"))
 	f.Add(
 		[]byte(
 			`{"tasks": 5, "resources": {"memory-mb": 1024}, "label": "pool", "application": {"application-type": "SPARK", ` +

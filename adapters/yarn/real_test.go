@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -132,9 +133,11 @@ func TestSignalReal(t *testing.T) {
 	require.NoError(t, d.Start(ctx, &adapters.Start{Job: job,
 		Nodes: []sched.NodeTasks{{Node: w.traits.Nodes[0], Tasks: 1}, {Node: w.traits.Nodes[1], Tasks: 1}}}))
 	w.until(t, d, "a", "it runs", in(adapters.Running))
-	files, err := filepath.Glob(filepath.Join(w.logs, "a.1.1.*"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
+	var files []string
+	require.Eventually(t, func() bool { // a container that runs may not have begun its command
+		files, _ = filepath.Glob(filepath.Join(w.logs, "a.1.1.*"))
+		return len(files) == 1
+	}, time.Minute, 50*time.Millisecond)
 	container := strings.TrimPrefix(filepath.Base(files[0]), "a.1.1.")
 	require.NoError(t, w.client.call(ctx, http.MethodPost,
 		"/ws/v1/cluster/containers/"+container+"/signal/GRACEFUL_SHUTDOWN", nil, nil, nil))
