@@ -139,7 +139,7 @@ func startCollector(t *testing.T) (file, address string) {
 	})
 	for range 600 {
 		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
+			_ = c.Close()
 			return file, address
 		}
 		time.Sleep(100 * time.Millisecond)
