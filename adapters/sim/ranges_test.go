@@ -130,7 +130,7 @@ func TestLogOfRangesReplays(t *testing.T) {
 }
 
 // wide draws jobs as those of CEA's Curie: half of them of up to 32 nodes, the mean 600 to 750, the widest 99 % of
-// 80,640 nodes; lognormal runtimes; bursts. The load is that of so many nodes.
+// 80,640 nodes; lognormal runtimes; bursts. The load is relative to those nodes.
 func wide(seed uint64, n int, load float64) []sim.Job {
 	const nodes, widest = 80_640, 79_808
 	rng := rand.New(rand.NewPCG(seed, 80))

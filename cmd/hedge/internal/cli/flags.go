@@ -146,7 +146,7 @@ func (f *workloadFlags) parsePolicies() error {
 	return nil
 }
 
-// nodeLabels reads labels of so many nodes each.
+// nodeLabels reads labels, each with the number of nodes that have it.
 func nodeLabels(text string, nodes int) ([]experiment.NodeLabel, error) {
 	if text == "" {
 		return nil, nil

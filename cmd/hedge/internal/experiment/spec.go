@@ -11,7 +11,7 @@ import (
 	"github.com/hedgesched/hedge/sched/backfill"
 )
 
-// NodeLabel is a label of so many nodes.
+// NodeLabel is a label and the number of nodes that have it.
 type NodeLabel struct {
 	Key, Value string
 	Nodes      int

@@ -80,7 +80,7 @@ func ganttText(g *experiment.Gantt) string {
 	return text
 }
 
-// ganttData is a Gantt over an axis of so many seconds, in minutes.
+// ganttData is a Gantt chart. The axis is given in seconds and drawn in minutes.
 func ganttData(g *experiment.Gantt, to float64) chart.GanttData {
 	d := chart.GanttData{XLabel: "minutes since submission", To: to / 60, Mark: g.Deadline / 60}
 	for i := range g.Stages {

@@ -19,8 +19,9 @@ func pilotSteps() []int { return []int{1, 2, 3, 5, 10, 20, 30, 50, MostPilots} }
 // fewestJobs is the least number of jobs that a median is drawn of.
 const fewestJobs = 5
 
-// taskPilots adds how far estimates are off after so many pilots, of the policies that estimate sizes. After each
-// number of pilots all policies are judged by the same jobs: those of which the first policy that samples ran as many.
+// taskPilots adds how far estimates are off by the number of pilots, of the policies that estimate sizes. After each
+// number of pilots all policies are judged by the same jobs: those of which the first policy that samples ran as
+// many.
 func taskPilots(p *page, d *Tasks) error {
 	by := d.sampler()
 	if by == "" {
@@ -87,9 +88,8 @@ func (d *Tasks) sampler() string {
 func (d *Tasks) estimates(policy string) bool {
 	return slices.ContainsFunc(d.Runs, func(r TaskRun) bool { return r.Policy == policy && r.Estimates != nil })
 }
-
-// errorsAfter are the relative errors of a policy's estimates after so many pilots, over all seeds and over the jobs of
-// which another policy ran as many with the same seed.
+//  errorsAfter are the relative errors of a policy's estimates by the number of pilots, over all seeds and over the
+// jobs of which another policy ran as many with the same seed.
 func (d *Tasks) errorsAfter(policy, by string, pilots int) []float64 {
 	var out []float64
 	for i := range d.Runs {
