@@ -89,8 +89,7 @@ func (d *Tasks) estimates(policy string) bool {
 	return slices.ContainsFunc(d.Runs, func(r TaskRun) bool { return r.Policy == policy && r.Estimates != nil })
 }
 
-//	errorsAfter are the relative errors of a policy's estimates by the number of pilots, over all seeds and over the
-//
+// errorsAfter are the relative errors of a policy's estimates by the number of pilots, over all seeds and over the
 // jobs of which another policy ran as many with the same seed.
 func (d *Tasks) errorsAfter(policy, by string, pilots int) []float64 {
 	var out []float64
