@@ -157,7 +157,7 @@ func (p *Posterior) learn(of string, z float64) {
 	if e.count > 0 {
 		before := e.sum / float64(e.count)
 		p.common += float64(z*before) - float64(fading*p.common)
-		p.own += (float64(z*z)+float64(before*before))/2 - float64(fading*(p.own-unrelated))
+		p.own += float64((float64(z*z)+float64(before*before))/2) - float64(fading*(p.own-unrelated))
 	}
 	e.count++
 	e.sum += z

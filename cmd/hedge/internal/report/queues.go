@@ -84,7 +84,8 @@ func (q *Queues) coarser() {
 	for i := range half {
 		var sum [2]float64
 		for k := 2 * i; k < min(2*i+2, len(q.means)); k++ {
-			sum[0], sum[1] = sum[0]+q.means[k][0]/2, sum[1]+q.means[k][1]/2
+			sum[0] += float64(q.means[k][0] / 2)
+			sum[1] += float64(q.means[k][1] / 2)
 		}
 		q.means[i] = sum
 	}
