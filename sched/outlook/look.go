@@ -412,7 +412,11 @@ func (e *Estimator) tell(c *cycle) []Outlook {
 			continue
 		}
 		e.starts(c, j, &o.Start)
-		e.ends(c, j, o)
+		stage := waited
+		if j.cycles <= 1 {
+			stage = arriving
+		}
+		e.ends(c, j, stage, o)
 	}
 	for ; next < len(c.starting); next++ {
 		out = append(out, Outlook{})
