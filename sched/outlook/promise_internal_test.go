@@ -85,3 +85,12 @@ func TestStagesLearnApart(t *testing.T) {
 	told := e.odds[arriving].Tell(odds.Foretold{Chance: 0.3})
 	assert.InDelta(t, 0.3, told, 1e-12)
 }
+
+// TestStage: a job has just come in the first cycle that it is seen to wait in, and in no later one.
+func TestStage(t *testing.T) {
+	for cycles, want := range []int{1: arriving, 2: waited, 3: waited} {
+		if cycles > 0 {
+			assert.Equal(t, want, (&waiting{cycles: cycles}).stage(), cycles)
+		}
+	}
+}
