@@ -62,8 +62,8 @@ type Options struct {
 	// Explain has notes of jobs that wait say more than the policy's reason: what is short, who holds it until when, and
 	// what would make room.
 	Explain bool
-	// Estimates, if not nil, has starts estimated in every cycle, with this configuration: notes of jobs that wait say when
-	// these are expected to start, and Metrics that are [Estimating] compare that with what came true. Estimates add
+	// Estimates, if not nil, has starts estimated in every cycle, with this configuration: notes of jobs that wait say
+	// when these are expected to start, and Metrics that are [Estimating] compare that with what came true. Estimates add
 	// some milliseconds to a cycle. What they have learnt is lost at the end of a term.
 	Estimates *outlook.Config
 	// History is the file for what was learnt; if it is empty, nothing is kept. The file is saved at the end of a term

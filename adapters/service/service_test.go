@@ -236,8 +236,8 @@ func TestExplains(t *testing.T) {
 	}
 }
 
-// TestEstimates: with Estimates the notes of jobs that wait tell when these start, and the metrics are told, too; without
-// them neither is.
+// TestEstimates: with Estimates the notes of jobs that wait tell when these start, and the metrics are told, too;
+// without them neither is.
 func TestEstimates(t *testing.T) {
 	for _, config := range []*outlook.Config{nil, {Seed: 1}} {
 		synctest.Test(t, func(t *testing.T) {
