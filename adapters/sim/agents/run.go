@@ -221,6 +221,10 @@ func newWorld[M any](work *Workload, system agent.System[M], c Config) *world[M]
 		w.timers[i] = w.core.Lane(fired)
 	}
 	w.nodes = make([]node, w.workers)
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		n.running = n.room[:0]
+	}
 	w.tasks = make([]task, len(work.Runtimes))
 	w.result.Jobs = make([]JobResult, len(work.Jobs))
 	for i := range work.Jobs {
