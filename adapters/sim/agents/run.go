@@ -186,8 +186,8 @@ func (c *Config) check(work *Workload, workers int) error {
 // mostStarts is how many starts are expected of a workload at most, beside ten of each task.
 const mostStarts = 1e7
 
-// checkCrashes refuses crashes that leave tasks no time. Of the starts of a task that takes d, a share of exp(-d/life) is
-// not cut short, where life is a worker's mean time to its crash.
+// checkCrashes refuses crashes that leave tasks no time. Of the starts of a task that takes d, a share of exp(-d/life)
+// is not cut short, where life is a worker's mean time to its crash.
 func (c *Config) checkCrashes(work *Workload, workers int) error {
 	if c.Crashes == 0 {
 		return nil

@@ -39,8 +39,8 @@ func minute(t *testing.T) predict.Predictor {
 	return p
 }
 
-// lists gives tasks to slots in order, each to the one that is free first: when each job ends, and the share of slots in
-// use between the first and the last submission.
+// lists gives tasks to slots in order, each to the one that is free first: when each job ends, and the share of slots
+// in use between the first and the last submission.
 func lists(w *agents.Workload, slots int) (ends []time.Duration, busy float64) {
 	free := make([]time.Duration, slots)
 	from, to := w.Jobs[0].Submit, w.Jobs[len(w.Jobs)-1].Submit
@@ -126,8 +126,8 @@ func figures(r *agents.Result) *tasklog.Figures {
 		return c
 	}
 	return &tasklog.Figures{Short: class(func(j *agents.JobResult) bool { return !j.Long }),
-		Long: class(func(j *agents.JobResult) bool { return j.Long }), All: class(func(*agents.JobResult) bool { return true }),
-		Makespan: r.Makespan.Seconds()}
+		Long: class(func(j *agents.JobResult) bool { return j.Long }),
+		All:  class(func(*agents.JobResult) bool { return true }), Makespan: r.Makespan.Seconds()}
 }
 
 // What the observer is told is a log that the checker takes, with preemptions and without, for policies that plan by

@@ -12,8 +12,8 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 )
 
-// A job of three tasks on two nodes, in cycles of two seconds: the third task waits for the first cycle after one of the
-// others has ended.
+// A job of three tasks on two nodes, in cycles of two seconds: the third task waits for the first cycle after one of
+// the others has ended.
 func ExampleRun() {
 	guess, err := dist.NewPoint(10)
 	if err != nil {
@@ -25,7 +25,8 @@ func ExampleRun() {
 		fmt.Println(err)
 		return
 	}
-	work := &agents.Workload{Jobs: []agents.Job{{Mean: 9 * time.Second, Tasks: 3}}, Runtimes: []time.Duration{7e9, 9e9, 11e9}}
+	work := &agents.Workload{Jobs: []agents.Job{{Mean: 9 * time.Second, Tasks: 3}},
+		Runtimes: []time.Duration{7e9, 9e9, 11e9}}
 	r, err := central.Run(context.Background(), work, central.Config{Nodes: 2, Cycle: 2 * time.Second,
 		Policy: baseline.NewFIFO(), Predictor: fixed})
 	if err != nil {

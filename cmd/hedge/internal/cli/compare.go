@@ -117,8 +117,8 @@ The same flags and seeds give the same numbers on any machine, but for measured 
 	shared.add(fs)
 	fs.Lookup("workload").Usage = "window, e2e, replay, dag, tasks or shared"
 	fs.StringVar(&f.policies, "policies", defaultPolicies, "policies to compare, or all")
-	fs.Lookup("policies").DefValue = fmt.Sprintf("%s; %s with --workload tasks; %s with --workload shared", defaultPolicies,
-		defaultTaskPolicies, defaultSharedPolicies)
+	fs.Lookup("policies").DefValue = fmt.Sprintf("%s; %s with --workload tasks; %s with --workload shared",
+		defaultPolicies, defaultTaskPolicies, defaultSharedPolicies)
 	fs.StringVar(&f.seeds, "seeds", "1", "seeds, one simulation of every policy each")
 	fs.Int64("seed", 1, "short for --seeds with one seed")
 	return cmd

@@ -33,8 +33,8 @@ func runs(s *systems.System, workload string) bool {
 	return suits(s, workload) || workload == workloadTasks && plans(s)
 }
 
-// choose reads a list of systems that can run the workload; "all" is every one that is made for it, but those that stand
-// apart.
+// choose reads a list of systems that can run the workload; "all" is every one that is made for it, but those that
+// stand apart.
 func choose(set *systems.Set, list, workload string) ([]string, error) {
 	for _, name := range strings.Split(list, ",") {
 		if s, err := set.Find(strings.TrimSpace(name)); err == nil && !runs(&s, workload) {

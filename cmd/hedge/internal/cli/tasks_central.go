@@ -60,8 +60,8 @@ func (p *centralRun) try() error {
 	return err
 }
 
-// runCentral simulates a policy that plans the whole cluster. Estimates are those of systems of agents: the same factors
-// of the same means.
+// runCentral simulates a policy that plans the whole cluster. Estimates are those of systems of agents: the same
+// factors of the same means.
 func (t *taskFlags) runCentral(ctx context.Context, work *taskWork) (*agents.Result, error) {
 	p := &t.planner
 	policy, done, err := experiment.Planner(p.of, &p.spec, p.known)

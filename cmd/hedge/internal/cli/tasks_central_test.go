@@ -100,11 +100,11 @@ func TestPlannersLogAndReport(t *testing.T) {
 // A flag that no system of a command heeds is refused, and the systems that do are named.
 func TestFlagsOfOtherSystemsAreRefused(t *testing.T) {
 	for args, want := range map[string]string{
-		"--policy eagle --quantum 10s":            "--quantum: found with eagle, expected one of kairos, kairos-random, kairos-sum",
+		"--policy eagle --quantum 10s":            "--quantum: found with eagle, expected one of kairos, kairos-random",
 		"--policy eagle --queue 2":                "--queue: found with eagle",
 		"--policy yarn-fifo --guard 1":            "--guard: found with yarn-fifo",
 		"--policy pigeon --short-nodes 90":        "--short-nodes: found with pigeon, expected one of big-c",
-		"--policy kairos --group-size 10":         "--group-size: found with kairos, expected one of pigeon, siding, siding-nopause",
+		"--policy kairos --group-size 10":         "--group-size: found with kairos, expected one of pigeon, siding",
 		"--policy siding --reserved 1":            "--reserved: found with siding, expected one of pigeon, siding-nopause",
 		"--policy eagle --thin-limit 2":           "--thin-limit: found with eagle, expected one of gs-slearn",
 		"--policy eagle --cycle 2s":               "--cycle: found with eagle, expected one of 3sigma",
@@ -120,6 +120,7 @@ func TestFlagsOfOtherSystemsAreRefused(t *testing.T) {
 		assert.Equal(t, exitUsage, status, args)
 		assert.Contains(t, errs, want, args)
 	}
-	_, errs, status := onTasks(t, "compare", strings.Fields("--policies eagle,kairos,sjf --quantum 10s --cycle 1s --delay 1ms")...)
+	args := strings.Fields("--policies eagle,kairos,sjf --quantum 10s --cycle 1s --delay 1ms")
+	_, errs, status := onTasks(t, "compare", args...)
 	assert.Zero(t, status, errs)
 }

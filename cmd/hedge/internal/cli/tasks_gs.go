@@ -132,7 +132,8 @@ type gsAlarms struct {
 }
 
 // runGS simulates the generic scheduler.
-func (t *taskFlags) runGS(ctx context.Context, work *taskWork, scheme slearn.Scheme) (*published.Result, *GSFigures, error) {
+func (t *taskFlags) runGS(ctx context.Context, work *taskWork, scheme slearn.Scheme) (
+	*published.Result, *GSFigures, error) {
 	c := slearn.Config{Workers: t.config.Nodes, Slots: t.paper.cores, PilotTimeout: t.gs.timeout,
 		Seed: uint64(t.config.Seed)}
 	truth := make([]float64, len(work.jobs))
