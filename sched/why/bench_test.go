@@ -47,8 +47,8 @@ func backlog(b *testing.B, nodes, pending int) *sched.Snapshot {
 	return s
 }
 
-// BenchmarkExplain explains the jobs of a long queue one by one, and reports the 99th percentile, and the plans made for
-// an explanation. Under 3sigma these take nearly all of the time.
+// BenchmarkExplain explains the jobs of a long queue one by one. It reports the 99th percentile, and how many plans an
+// explanation makes: under 3sigma these take nearly all of the time.
 func BenchmarkExplain(b *testing.B) {
 	edf := func() (sched.Policy, error) { return baseline.NewEDF(), nil }
 	sigma := func() (sched.Policy, error) { return threesigma.New(threesigma.Config{}) }
