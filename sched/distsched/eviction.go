@@ -15,8 +15,8 @@ type Eviction struct {
 	// run or start in this plan, and by the order in which tasks are evicted: first those of the lowest priority, then
 	// those farthest above their requests, then the largest. The tasks of a job share one draw on all machines.
 	//
-	// All tasks are taken to reach their peaks at once, which makes Life too large. Tasks that start in later plans are not
-	// known, which makes it too small.
+	// All tasks are taken to reach their peaks at once, which makes Life too large. Tasks that start in later plans are
+	// not known, which makes it too small.
 	Life float64
 }
 
