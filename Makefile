@@ -100,10 +100,11 @@ apidiff:
 tidy:
 	$(GO) run ./internal/release tidy
 
-## results: docs/results.md from public logs, which it downloads into logs/ (an hour; goes on where it was interrupted)
+## results: docs/results.md and docs/tasks.md from public logs, which it downloads into logs/ (an hour; goes on where it was interrupted)
 results: hedge
 	./docs/fetch-logs.sh logs
 	./bin/hedge results --traces @docs/logs.txt --sweeps google-30min
+	./bin/hedge results --only tasks --traces @docs/tasks.txt --out docs/tasks.md --notes docs/tasks-notes.md
 
 ## bench: the benchmarks of docs/benchmarks.md
 bench:
