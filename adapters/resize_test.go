@@ -54,11 +54,12 @@ func TestResize(t *testing.T) {
 		bounds  *adapters.Bounds
 		want    *adapters.Size
 	}{
-		"not allowed":   {9, nil, nil},
-		"few samples":   {4, &wide, nil},
-		"as forecast":   {5, &wide, size(1, 20, 0.99*80*1.25)},
-		"never below":   {5, of(func(b *adapters.Bounds) { b.Least = usage.Level{CPU: 3, Memory: 300} }), size(3, 300, 300)},
-		"never above":   {5, of(func(b *adapters.Bounds) { b.Most, b.Limit = usage.Level{CPU: 0.5, Memory: 15}, 15 }), size(0.5, 15, 15)},
+		"not allowed": {9, nil, nil},
+		"few samples": {4, &wide, nil},
+		"as forecast": {5, &wide, size(1, 20, 0.99*80*1.25)},
+		"never below": {5, of(func(b *adapters.Bounds) { b.Least = usage.Level{CPU: 3, Memory: 300} }), size(3, 300, 300)},
+		"never above": {5, of(func(b *adapters.Bounds) { b.Most, b.Limit = usage.Level{CPU: 0.5, Memory: 15}, 15 }),
+			size(0.5, 15, 15)},
 		"limit above":   {5, of(func(b *adapters.Bounds) { b.Most.Memory, b.Limit = 15, 90 }), size(1, 15, 90)},
 		"memory alone":  {5, of(func(b *adapters.Bounds) { b.Most.CPU = 0 }), size(0, 20, 99)},
 		"CPU alone":     {5, of(func(b *adapters.Bounds) { b.Most.Memory, b.Limit = 0, 0 }), size(1, 0, 0)},
@@ -179,8 +180,8 @@ func ExampleOptions_resize() {
 	// 15 run after 2m0s
 }
 
-// TestSharedMachines: what tasks hold by the cluster's records never exceeds the node, whatever is drawn, and tasks that
-// may not be resized hold what they ask for.
+// TestSharedMachines: what tasks hold by the cluster's records never exceeds the node, whatever is drawn. Tasks that may
+// not be resized hold what they ask for.
 func TestSharedMachines(t *testing.T) {
 	for seed := range uint64(5) {
 		servers, cluster, loop, err := shared(64, seed)

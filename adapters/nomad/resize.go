@@ -37,7 +37,8 @@ func (h *hints) sized() error {
 		h.least = min(leastMemory, deref(r.MemoryMB))
 	}
 	if least := float64(h.least); least > memory {
-		return fmt.Errorf("meta %s = \"%d\", expected at most the %g MiB that the task asks for", KeyResizeLeast, h.least, memory)
+		return fmt.Errorf("meta %s = \"%d\", expected at most the %g MiB that the task asks for", KeyResizeLeast, h.least,
+			memory)
 	}
 	h.bounds = &adapters.Bounds{
 		Least: usage.Level{CPU: min(1, cpu), Memory: float64(h.least)}, Most: usage.Level{CPU: cpu, Memory: memory},

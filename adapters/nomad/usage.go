@@ -18,14 +18,14 @@ const (
 	// measureWithin limits all calls of a measurement: the cycle waits for them.
 	measureWithin = 2 * time.Second
 	// measureAgain is how long a node is left alone whose agent did not tell what an allocation uses.
-	measureAgain = 30 * time.Second
+	measureAgain = 5 * time.Second
 )
 
 var _ adapters.Meter = (*Driver)(nil)
 
 // Measure asks the agents what the allocations of hedge's running jobs use: one call for each, eight at a time, for two
 // seconds at most. CPU is in MHz, as agents count their ticks, and memory is the resident set, in MiB. An agent that
-// does not answer is left alone for 30 s, and its error is returned beside what the others have told.
+// does not answer is left alone for 5 s, and its error is returned beside what the others have told.
 func (d *Driver) Measure(ctx context.Context) ([]adapters.Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(measureWithin, d.opt.Timeout))
 	defer cancel()
