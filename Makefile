@@ -2,7 +2,7 @@
 
 MODULES := $(shell cat allmodules)
 # modules of systems in processes of this machine
-LIVE := adapters/live examples/eagle examples/kairos
+LIVE := adapters/live examples/eagle examples/kairos examples/slearn
 # modules whose tests run real clusters, the whole conformance suite and three storms of faults on each; without -short they build what is missing first
 CLUSTERS := $(filter-out $(LIVE),$(filter adapters/% examples/%,$(MODULES)))
 # modules whose tests mostly wait for a cluster: they run side by side

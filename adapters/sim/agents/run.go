@@ -180,6 +180,9 @@ func checkWork(work *Workload) error {
 	if work.After != nil && len(work.After) != len(work.Jobs) {
 		return fmt.Errorf("%w: %d jobs, %d lists of what they wait for", ErrWorkload, len(work.Jobs), len(work.After))
 	}
+	if work.Attributes != nil && len(work.Attributes) != len(work.Jobs) {
+		return fmt.Errorf("%w: %d jobs, attributes of %d", ErrWorkload, len(work.Jobs), len(work.Attributes))
+	}
 	for i, after := range work.After {
 		for _, p := range after {
 			if p < 0 || int(p) >= i {
@@ -218,6 +221,10 @@ func newWorld[M any](work *Workload, system agent.System[M], c Config) *world[M]
 		w.timers[i] = w.core.Lane(fired)
 	}
 	w.nodes = make([]node, w.workers)
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		n.running = n.room[:0]
+	}
 	w.tasks = make([]task, len(work.Runtimes))
 	w.result.Jobs = make([]JobResult, len(work.Jobs))
 	for i := range work.Jobs {
@@ -290,7 +297,11 @@ func (w *world[M]) gone(h *happening[M]) bool {
 
 func (w *world[M]) submit(id int32) {
 	j := &w.work.Jobs[id]
-	w.job = agent.Job{ID: id, Of: id - j.Phase, Tasks: j.Tasks, Estimate: j.Mean, Long: j.Mean > w.Cutoff}
+	w.job = agent.Job{ID: id, Of: id - j.Phase, Tasks: j.Tasks, Estimate: j.Mean, Long: j.Mean > w.Cutoff,
+		Submitted: w.core.Now()}
+	if w.work.Attributes != nil {
+		w.job.Attributes = w.work.Attributes[id]
+	}
 	if w.High > 0 {
 		factor := w.Low + float64((w.High-w.Low)*w.random.Unit())
 		w.job.Estimate = time.Duration(float64(float64(j.Mean) * factor))

@@ -86,8 +86,8 @@ type Run struct {
 	sim.Metrics
 	// RealisedUtility is the sum of what completed jobs are worth at their completion, whole jobs where they have stages.
 	RealisedUtility float64 `json:"realised_utility"`
-	// BestEffort is what became of jobs without deadlines.
-	BestEffort BestEffort `json:"best_effort"`
+	// BestEffort is what became of jobs without deadlines; nil for schemes of GS, which place tasks and not jobs.
+	BestEffort *BestEffort `json:"best_effort"`
 	// All are the jobs of a workload of stages, each counted once.
 	All *All `json:"all,omitempty"`
 	// StartEstimates are there if they were asked for.
