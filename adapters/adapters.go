@@ -52,7 +52,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// The errors of a [Driver] and a [Lease], and those of jobs. The first three promise that nothing was done and nothing
+// The errors of a [Driver], a [Meter] and a [Lease], and those of jobs and options. The first three promise that nothing was done and nothing
 // will be.
 var (
 	// ErrStale is an action on an old version of the job.
@@ -74,6 +74,10 @@ var (
 	// ErrRestored is a cluster whose records went back in time, for example because its store was restored from a backup.
 	// What was known of it is no longer valid.
 	ErrRestored = errors.New("adapters: the cluster's records went back in time")
+	// ErrSample is a measurement that makes no sense. Such a sample is left out, and nothing else is lost.
+	ErrSample = errors.New("adapters: measurement makes no sense")
+	// ErrOptions is an option out of range.
+	ErrOptions = errors.New("adapters: invalid option")
 )
 
 // Driver is a kind of cluster: what it reports and what it can do. [Cluster] calls it from one goroutine at a time by

@@ -9,9 +9,6 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrOptions is an option out of range.
-var ErrOptions = errors.New("adapters: invalid option")
-
 // Options are the options of [New]. The zero value is for a single instance that uses the system's clock.
 type Options struct {
 	// Epoch is the epoch of the leader's lease. Every action carries it.

@@ -60,7 +60,7 @@ func (m *model) samples(list []podMetrics) []adapters.Sample {
 		of[types.NamespacedName{Namespace: list[i].Metadata.Namespace, Name: list[i].Metadata.Name}] = &list[i]
 	}
 	var out []adapters.Sample
-	for _, uid := range slices.Sorted(maps.Keys(m.pods)) { // a fixed order
+	for _, uid := range slices.Sorted(maps.Keys(m.pods)) {
 		p := m.pods[uid]
 		found := of[types.NamespacedName{Namespace: p.namespace, Name: p.name}]
 		if g := m.gangs[p.gang]; g != nil && found != nil && p.phase == corev1.PodRunning && !p.deleting {

@@ -48,10 +48,7 @@ func TestSharedMachines(t *testing.T) {
 		t.Skip("no -placements")
 	}
 	s := newSharing(t, 11)
-	for i := range *placements {
-		s.submit(t, i)
-	}
-	s.run(t)
+	s.run(t, *placements)
 	s.judge(t)
 }
 
@@ -81,7 +78,7 @@ func newSharing(t *testing.T, seed uint64) *sharing {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	files := map[string]string{eater: "/eater", "/etc/passwd": "/etc/passwd", "/etc/group": "/etc/group"}
 	s.Nomad, err = testservers.StartNomad(context.Background(), testservers.NomadConfig{
-		Dir: dir, Oversubscription: true, Clients: []testservers.NomadClient{{Name: "n0", CPU: 100_000, MemoryMB: sharedMiB,
+		Dir: dir, Oversubscription: true, Grace: patience, Clients: []testservers.NomadClient{{Name: "n0", CPU: 100_000, MemoryMB: sharedMiB,
 			Class: "standard", Chroot: files}}})
 	require.NoError(t, err)
 	t.Cleanup(s.Stop)
@@ -139,10 +136,16 @@ func (s *sharing) learn(c *sched.Cycle) {
 	s.taught = time.Now()
 }
 
-// run makes cycles until all jobs are over.
-func (s *sharing) run(t *testing.T) {
+// queue is the number of jobs that are not over, as long as there are others to submit.
+const queue = 80
+
+// run submits jobs and makes cycles until all jobs are over.
+func (s *sharing) run(t *testing.T, jobs int) {
 	ctx := context.Background()
-	for s.learnt < len(s.use) { // until the test's own timeout
+	for s.learnt < jobs { // until the test's own timeout
+		for len(s.use) < jobs && len(s.use) < s.learnt+queue {
+			s.submit(t, len(s.use))
+		}
 		if _, err := s.loop.Step(ctx, time.Now()); err != nil {
 			require.ErrorIs(t, err, adapters.ErrUnavailable)
 		}
