@@ -52,8 +52,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// The errors of a [Driver], a [Meter] and a [Lease], and those of jobs and options. The first three promise that nothing was done and nothing
-// will be.
+// The errors of a [Driver], a [Meter] and a [Lease], and those of jobs and options. The first three promise that
+// nothing was done and nothing will be.
 var (
 	// ErrStale is an action on an old version of the job.
 	ErrStale = errors.New("adapters: the decision is out of date")

@@ -15,8 +15,8 @@ import (
 // Meter is a Driver that can measure what tasks use.
 type Meter interface {
 	// Measure reads what the tasks of running jobs use. [Cluster] calls it after Observe, alone as Observe is, and at most
-	// once per [Options].Measure. It returns what it could read, with an error about the rest. It must return soon: the cycle waits
-	// for it. Samples may be missing, late, repeated or wrong.
+	// once per [Options].Measure. It returns what it could read, with an error about the rest. It must return soon: the
+	// cycle waits for it. Samples may be missing, late, repeated or wrong.
 	Measure(ctx context.Context) ([]Sample, error)
 }
 

@@ -192,7 +192,8 @@ func TestUsedIsLearnt(t *testing.T) {
 	}
 	assert.Equal(t, []predict.Used{
 		{Quantity: predict.CPU, Value: 1.5}, {Quantity: predict.CPUMax, Value: 2},
-		{Quantity: predict.Memory, Value: 20}, {Quantity: predict.MemoryMax, Value: 30}, {Quantity: predict.CPUTime, Value: 15},
+		{Quantity: predict.Memory, Value: 20}, {Quantity: predict.MemoryMax, Value: 30},
+		{Quantity: predict.CPUTime, Value: 15},
 	}, finish(used("a", 8, 1, 10), used("b", 8, 2, 30)))
 	assert.Nil(t, finish(used("a", 8, 1, 10)), "8 of 20 s")
 	assert.Nil(t, finish())

@@ -180,8 +180,8 @@ func ExampleOptions_resize() {
 	// 15 run after 2m0s
 }
 
-// TestSharedMachines: what tasks hold by the cluster's records never exceeds the node, whatever is drawn. Tasks that may
-// not be resized hold what they ask for.
+// TestSharedMachines: what tasks hold by the cluster's records never exceeds the node, whatever is drawn. Tasks that
+// may not be resized hold what they ask for.
 func TestSharedMachines(t *testing.T) {
 	for seed := range uint64(5) {
 		servers, cluster, loop, err := shared(64, seed)

@@ -39,8 +39,8 @@ const (
 	KeyAfter = "hedge_after"
 	// KeyRetries is how often the job is started again after an attempt in which a task failed; default 3.
 	KeyRetries = "hedge_retries"
-	// KeyResize allows hedge, with "true", to start the group's only task with the cpu, memory and memory_max that the task
-	// is forecast to need, instead of those that it asks for: never with more.
+	// KeyResize allows hedge, with "true", to start the group's only task with the cpu, memory and memory_max that the
+	// task is forecast to need, instead of those that it asks for: never with more.
 	KeyResize = "hedge_resize"
 	// KeyResizeLeast is the least memory of a resized task, in MiB, 10 to the task's memory; default 10.
 	KeyResizeLeast = "hedge_resize_least"

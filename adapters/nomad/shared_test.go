@@ -78,8 +78,8 @@ func newSharing(t *testing.T, seed uint64) *sharing {
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	files := map[string]string{eater: "/eater", "/etc/passwd": "/etc/passwd", "/etc/group": "/etc/group"}
 	s.Nomad, err = testservers.StartNomad(context.Background(), testservers.NomadConfig{
-		Dir: dir, Oversubscription: true, Grace: patience, Clients: []testservers.NomadClient{{Name: "n0", CPU: 100_000, MemoryMB: sharedMiB,
-			Class: "standard", Chroot: files}}})
+		Dir: dir, Oversubscription: true, Grace: patience, Clients: []testservers.NomadClient{{Name: "n0", CPU: 100_000,
+			MemoryMB: sharedMiB, Class: "standard", Chroot: files}}})
 	require.NoError(t, err)
 	t.Cleanup(s.Stop)
 	s.client, err = api.NewClient(&api.Config{Address: s.URL()})
