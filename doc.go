@@ -25,7 +25,8 @@
 //	           sched/siding (ours), sched/slearn (GS); sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
-//	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;
+//	           readers and workload builders, adapters/sim/forward simulates a snapshot onwards, and adapters/sim/central
+//	           has policies plan for workloads of tasks;
 //	           adapters/live runs systems of agents as processes, a module of its own; adapters/shadow
 //	           watches a cluster that another scheduler runs, adapters/testservers runs
 //	           real servers for tests, adapters/service is a scheduler as a program that goes on, and

@@ -14,6 +14,9 @@ import (
 // ErrConfig is wrapped by errors about parameters of a run.
 var ErrConfig = errors.New("bad parameters")
 
+// ErrCrashes is wrapped, beside [ErrConfig], by the error about so many crashes that tasks would start over for ever.
+var ErrCrashes = errors.New("too many crashes")
+
 // ErrSystem is wrapped by errors about a system that broke the rules of package agent.
 var ErrSystem = errors.New("the system is wrong")
 
@@ -37,7 +40,8 @@ type Config struct {
 	// PauseCost and ResumeCost, from 0 to an hour, are what a pause and a resumption take from their slot: the task that
 	// has a worker's next slot after a pause takes so much longer, and so does a task that goes on.
 	PauseCost, ResumeCost time.Duration
-	// Crashes is how many workers crash an hour, of all and on average, until all jobs are done; from 0 to 1,000,000.
+	// Crashes is how many workers crash an hour, of all and on average, until all jobs are done; from 0 to 1,000,000, and
+	// so few that the tasks need no more than ten million starts beside ten each, on average: see [ErrCrashes].
 	Crashes float64
 	// Repair is how long a crashed worker is away; it must be above Delay if there are crashes.
 	Repair time.Duration
@@ -173,7 +177,32 @@ func (c *Config) check(work *Workload, workers int) error {
 	case c.Crashes > 0 && (c.Repair <= c.Delay || c.Repair > 1000*time.Hour):
 		return wrong("the time of repair", c.Repair, "above the delay, at most 1000 hours")
 	}
-	return checkWork(work)
+	if err := checkWork(work); err != nil {
+		return err
+	}
+	return c.checkCrashes(work, workers)
+}
+
+// mostStarts is how many starts are expected of a workload at most, beside ten of each task.
+const mostStarts = 1e7
+
+// checkCrashes refuses crashes that leave tasks no time. Of the starts of a task that takes d, a share of exp(-d/life)
+// is not cut short, where life is a worker's mean time to its crash.
+func (c *Config) checkCrashes(work *Workload, workers int) error {
+	if c.Crashes == 0 {
+		return nil
+	}
+	life := float64(workers) / c.Crashes * float64(time.Hour)
+	starts, longest := 0.0, time.Duration(0)
+	for _, d := range work.Runtimes {
+		starts += math.Exp(float64(d) / life)
+		longest = max(longest, d)
+	}
+	if starts <= mostStarts+float64(10*float64(len(work.Runtimes))) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w: %g an hour on %d workers, so that a task of %v would have to start %.3g times on average",
+		ErrConfig, ErrCrashes, c.Crashes, workers, longest, math.Exp(float64(longest)/life))
 }
 
 func checkWork(work *Workload) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,8 @@ type gsFlags struct {
 	factor          float64
 	sampling        slearn.Ratio
 	list            []predict.Feature
+	// given tells that features are not the default.
+	given bool
 }
 
 // gsFeatures are the features of SLearn's paper: application, job name, user, time of submission, processors, memory.
@@ -88,6 +91,20 @@ func parseFeatures(text string) (list []predict.Feature, err error) {
 	return list, nil
 }
 
+// checkFeatures refuses a feature that was asked for and that no job has.
+func (g *gsFlags) checkFeatures(l *taskLog) error {
+	if !g.given {
+		return nil
+	}
+	for _, f := range g.list {
+		has := func(j trace.Job) bool { return f.Of(described(&j)) }
+		if !slices.ContainsFunc(l.jobs, has) && !slices.ContainsFunc(l.train, has) {
+			return fmt.Errorf("--features: found %s, expected one that some job of %s has", f.Name(), l.log.Name)
+		}
+	}
+	return nil
+}
+
 // GSFigures are what GS's runs have beside completion times.
 type GSFigures struct {
 	// Wide are the jobs of at least --thin-limit tasks.
@@ -122,7 +139,8 @@ type gsAlarms struct {
 }
 
 // runGS simulates the generic scheduler.
-func (t *taskFlags) runGS(work *taskWork, scheme slearn.Scheme) (*published.Result, *GSFigures, error) {
+func (t *taskFlags) runGS(ctx context.Context, work *taskWork, scheme slearn.Scheme) (
+	*published.Result, *GSFigures, error) {
 	c := slearn.Config{Workers: t.config.Nodes, Slots: t.paper.cores, PilotTimeout: t.gs.timeout,
 		Seed: uint64(t.config.Seed)}
 	truth := make([]float64, len(work.jobs))
@@ -145,7 +163,7 @@ func (t *taskFlags) runGS(work *taskWork, scheme slearn.Scheme) (*published.Resu
 		}
 		c.Predictor = r
 	}
-	found, err := runAgents(t, &work.Workload, c, slearn.New)
+	found, err := runAgents(ctx, t, &work.Workload, c, slearn.New)
 	if err != nil {
 		return nil, nil, err
 	}
