@@ -112,7 +112,7 @@ func checkJob(j *Job) error {
 	case j.Deadline > maxTime:
 		return bad("Deadline", j.Deadline, "at most 50 years")
 	case !j.Work.fits(j.Tasks):
-		return bad("Work", fmt.Sprintf("of %d tasks", len(j.Work.tasks)), fmt.Sprintf("that of %d", j.Tasks))
+		return bad("Work", fmt.Sprintf("of %d tasks", len(j.Work.times())), fmt.Sprintf("that of %d", j.Tasks))
 	case j.Work.shortest() < 0:
 		return bad("Work", j.Work.shortest(), "0 to 50 years, at the lowest speed, too")
 	case j.Work.Runtime().Seconds()*sched.Stretch(j.Speeds.Least()) > maxTime.Seconds():

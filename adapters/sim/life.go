@@ -29,21 +29,15 @@ const (
 // job is what life knows of a job.
 type job struct {
 	*sched.Job // the configuration's, or a copy where that lacks what submit adds
-	arrive     time.Duration
-	state      state
-	gang       gang
 	record     *JobRecord
-	// waits is the number of jobs of After that have not finished; children are the jobs that wait for this one.
-	waits    int
-	children []int32
+	gang       gang
+	*onShared  // nil where nodes are not shared
+	arrive     time.Duration
+	waits      int32 // the number of jobs of After that have not finished
 	// preempted is how often it was preempted since anything last arrived or finished. It is out of date, and means 0,
 	// when news is no longer life.news().
-	preempted, news int
-
-	// Of a job, or a part of one, on shared nodes:
-	whole  *whole
-	saw    *seen
-	listed bool // it is in life.sharing
+	preempted, news int32
+	state           state
 }
 
 // rank is the job's index in figures that tell jobs with a deadline, 0, from those without, 1.
@@ -61,15 +55,17 @@ type life struct {
 	jobs    []job           // in order of arrival
 	records []JobRecord     // by job
 	paths   []time.Duration // by job, the longest way to its end through the stages before it, at full speed
-	index   index
-	window  time.Duration // of figures "in window"
-	now     time.Duration
-	next    int // in jobs, the first that has not arrived
-	ended   ended
-	tally   tally
-	level   level
-	load    recorder
-	log     *logger
+	// children are the jobs that wait for a job, by job. There is none where no job waits for another.
+	children [][]int32
+	index    index
+	window   time.Duration // of figures "in window"
+	now      time.Duration
+	next     int // in jobs, the first that has not arrived
+	ended    ended
+	tally    tally
+	level    level
+	load     recorder
+	log      *logger
 	// told are the events that the policy has not seen, spare is where the next are put.
 	told, spare []sched.Event
 	names       arena[sched.NodeTasks]
@@ -93,6 +89,14 @@ type tally struct {
 
 // news is the number of arrivals and completions so far.
 func (l *life) news() int { return l.next + l.tally.finished }
+
+// waitingFor are the jobs that wait for one.
+func (l *life) waitingFor(id int32) []int32 {
+	if l.children == nil {
+		return nil
+	}
+	return l.children[id]
+}
 
 // nextInstant is when next a job arrives or ends, or a node is lost or comes back.
 func (l *life) nextInstant() (at time.Duration, ok bool) {
@@ -240,7 +244,7 @@ func (l *life) preempt(d *sched.Decision) error {
 		l.tally.refused++
 		return nil
 	}
-	if news := l.news(); j.news != news {
+	if news := int32(l.news()); j.news != news {
 		j.news, j.preempted = news, 0
 	}
 	if j.preempted++; j.preempted > maxPreempted {
@@ -276,7 +280,7 @@ func (l *life) finish(j *job) {
 	j.record.Finish = l.now
 	ran := l.stopped(j)
 	l.tally.finished++
-	for _, c := range j.children {
+	for _, c := range l.waitingFor(j.gang.id) {
 		l.jobs[c].waits--
 	}
 	l.told = append(l.told, sched.Event{
@@ -289,6 +293,7 @@ func (l *life) finish(j *job) {
 func (l *life) stopped(j *job) (ran time.Duration) {
 	l.level.running--
 	l.level.tasks[j.rank()] -= j.Tasks
+	j.gang.stint = nil
 	return j.record.end(l.now, l.window)
 }
 
@@ -313,10 +318,10 @@ func (l *life) abandon(j *job) {
 func (l *life) drop(j *job, why string) {
 	j.state = dropped
 	l.level.pending--
-	if j.whole == nil || !j.whole.dropped {
+	if j.onShared == nil || !j.whole.dropped {
 		l.tally.dropped++
 	}
-	if j.whole != nil {
+	if j.onShared != nil {
 		j.whole.dropped = true
 	}
 	l.log.plain(dropEvent, l.now, j, why)
