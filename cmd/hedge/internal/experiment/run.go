@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -305,6 +306,7 @@ func (s *Spec) nodes() []sched.Node {
 	at := 0
 	for _, l := range s.Labels {
 		for end := min(at+l.Nodes, len(nodes)); at < end; at++ {
+			nodes[at].Labels = maps.Clone(nodes[at].Labels)
 			nodes[at].Labels[l.Key] = l.Value
 		}
 	}
