@@ -63,7 +63,6 @@ func (l *life) admit(jobs []Job) error {
 	}
 	known := demands{nodes: l.nodes, known: map[string][]float64{}}
 	l.jobs = make([]job, len(jobs))
-	l.records = make([]JobRecord, len(jobs))
 	for at, i := range order {
 		from := &jobs[i]
 		if err := checkJob(from); err != nil {
@@ -81,18 +80,11 @@ func (l *life) admit(jobs []Job) error {
 	return l.link()
 }
 
-// fill makes the job of an index and its record.
+// fill makes the job of an index.
 func (l *life) fill(at int, from *Job, demand []float64) {
 	j := &l.jobs[at]
-	j.Job, j.arrive, j.record = &from.Job, from.Arrive, &l.records[at]
+	j.Job, j.arrive = &from.Job, from.Arrive
 	j.gang = gang{id: int32(at), tasks: j.Tasks, demand: demand, work: &from.Work}
-	*j.record = JobRecord{
-		ID: j.ID, Of: j.Of, Class: BestEffort, Tasks: j.Tasks, Submit: j.arrive, Runtime: from.Work.Runtime(),
-		FirstStart: -1, Start: -1, Finish: -1, Stop: -1, Told: sched.UnknownProbability,
-	}
-	if j.Deadline > 0 {
-		j.record.Class, j.record.Deadline = SLO, j.arrive+j.Deadline
-	}
 }
 
 func checkJob(j *Job) error {

@@ -28,8 +28,8 @@ const (
 
 // job is what life knows of a job.
 type job struct {
-	*sched.Job // the configuration's, or a copy where that lacks what submit adds
-	record     *JobRecord
+	*sched.Job            // the configuration's, or a copy where that lacks what submit adds
+	record     *JobRecord // nil where it has not started; see life.begun
 	gang       gang
 	*onShared  // nil where nodes are not shared
 	arrive     time.Duration
@@ -48,12 +48,27 @@ func (j *job) rank() int {
 	return 1
 }
 
+// class is the class of the job's figures.
+func (j *job) class() Class {
+	if j.Deadline > 0 {
+		return SLO
+	}
+	return BestEffort
+}
+
+// due is the job's deadline since the start of the simulation; 0 if it has none.
+func (j *job) due() time.Duration {
+	if j.Deadline > 0 {
+		return j.arrive + j.Deadline
+	}
+	return 0
+}
+
 // life is what happens to the jobs. It owns the clock, and it is the cluster that the policy plans for.
 type life struct {
 	nodes   *sched.NodeSet
 	physics physics
 	jobs    []job           // in order of arrival
-	records []JobRecord     // by job
 	paths   []time.Duration // by job, the longest way to its end through the stages before it, at full speed
 	// children are the jobs that wait for a job, by job. There is none where no job waits for another.
 	children [][]int32
@@ -70,6 +85,7 @@ type life struct {
 	told, spare []sched.Event
 	names       arena[sched.NodeTasks]
 	places      arena[ranges.Range]
+	begun       arena[JobRecord]
 	found       ranges.Set // scratch
 	byRanges    bool       // records and plans have ranges in place of names
 	// Of shared nodes; nil elsewhere. Sharing are the gangs to be measured.
@@ -191,7 +207,7 @@ func (l *life) start(d *sched.Decision) error {
 	if !l.byRanges {
 		told, names = nil, l.names.copy(d.Nodes)
 	}
-	j.record.begin(l.now, told, names, speed, d.Reason.Probability)
+	l.recordOf(j).begin(l.now, told, names, speed, d.Reason.Probability)
 	l.level.pending--
 	l.level.running++
 	l.level.tasks[j.rank()] += j.Tasks
@@ -201,6 +217,28 @@ func (l *life) start(d *sched.Decision) error {
 	})
 	l.log.because(startEvent, l.now, j, &d.Reason)
 	return nil
+}
+
+// recordOf is the job's record, made when it is first needed: many jobs that wait take less memory so.
+func (l *life) recordOf(j *job) *JobRecord {
+	if j.record == nil {
+		j.record = &l.begun.take(1)[0]
+		*j.record = newRecord(j)
+	}
+	return j.record
+}
+
+// records are those of all jobs.
+func (l *life) records() []JobRecord {
+	out := make([]JobRecord, len(l.jobs))
+	for i := range l.jobs {
+		if r := l.jobs[i].record; r != nil {
+			out[i] = *r
+		} else {
+			out[i] = newRecord(&l.jobs[i])
+		}
+	}
+	return out
 }
 
 // resolve finds the nodes of a start. It is false where one is unknown, is not among those that the job requires, or

@@ -315,7 +315,6 @@ func (l *life) share(cfg *Config) (err error) {
 		j := &l.jobs[i]
 		j.onShared = &onShared{whole: &whole{open: j.Tasks}}
 		j.gang.priority = j.Priority
-		j.record.CPUTime = j.gang.work.CPUTime()
 		if err := checkShared(j, most*timeshare.EvictAt); err != nil {
 			return err
 		}

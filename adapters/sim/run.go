@@ -291,13 +291,14 @@ func (e *engine) progress() {
 // finish computes the result once all is over.
 func (e *engine) finish(solver Solver) *Result {
 	l, tpn := e.life, e.cfg.TasksPerNode
-	a := account{jobs: l.records, paths: l.paths, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
+	records := l.records()
+	a := account{jobs: records, paths: l.paths, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
 	t := a.sum()
 	m := a.metrics(&t)
 	m.Policy, m.Seed = e.cfg.Policy.Name(), e.cfg.Seed
 	m.Cycles, m.CycleMS, m.PhaseMS, m.Solver = e.stats.cycles(), e.stats.cycleMS(), e.stats.phaseMS(), solver
 	return &Result{
-		Metrics: m, Sharing: l.sharingFigures(), Jobs: l.records, Series: l.load.series(float64(a.nodes * tpn)),
+		Metrics: m, Sharing: l.sharingFigures(records), Jobs: records, Series: l.load.series(float64(a.nodes * tpn)),
 		Events: t.events, Rejections: e.rejected, BusyMachineHours: t.busy.machineHours(tpn),
 	}
 }

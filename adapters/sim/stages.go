@@ -46,7 +46,7 @@ func (l *life) measure() error {
 	seen := 0
 	for ; seen < len(ready); seen++ {
 		j := &l.jobs[ready[seen]]
-		l.paths[ready[seen]] += j.record.Runtime
+		l.paths[ready[seen]] += j.gang.work.Runtime()
 		for _, c := range l.waitingFor(ready[seen]) {
 			l.paths[c] = max(l.paths[c], l.paths[ready[seen]])
 			if open[c]--; open[c] == 0 {

@@ -288,7 +288,7 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 // Of many jobs, most memory is that of the jobs and stays: collecting garbage sooner costs little and saves much.
 const (
 	manyJobs     = 100_000
-	tightGarbage = 30 // percent of what stays
+	tightGarbage = 20 // percent of what stays
 )
 
 // saveMemory has garbage collected sooner where there are many jobs, until its result is called. GOGC overrides it.
