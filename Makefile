@@ -2,7 +2,7 @@
 
 MODULES := $(shell cat allmodules)
 # modules of systems in processes of this machine
-LIVE := adapters/live examples/eagle examples/kairos
+LIVE := adapters/live examples/eagle examples/kairos examples/slearn
 # modules whose tests run real clusters, the whole conformance suite and three storms of faults on each; without -short they build what is missing first
 CLUSTERS := $(filter-out $(LIVE),$(filter adapters/% examples/%,$(MODULES)))
 # modules whose tests mostly wait for a cluster: they run side by side
@@ -100,10 +100,11 @@ apidiff:
 tidy:
 	$(GO) run ./internal/release tidy
 
-## results: docs/results.md from public logs, which it downloads into logs/ (an hour; goes on where it was interrupted)
+## results: docs/results.md and docs/tasks.md from public logs, which it downloads into logs/ (an hour; goes on where it was interrupted)
 results: hedge
 	./docs/fetch-logs.sh logs
 	./bin/hedge results --traces @docs/logs.txt --sweeps google-30min
+	./bin/hedge results --only tasks --traces @docs/tasks.txt --out docs/tasks.md --notes docs/tasks-notes.md
 
 ## bench: the benchmarks of docs/benchmarks.md
 bench:

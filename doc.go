@@ -25,7 +25,8 @@
 //	           sched/siding (ours), sched/slearn (GS); sched/systems has all of them by name, with their papers
 //	adapters   where jobs and nodes live: what real clusters share, with adapters/fake, a cluster in
 //	           memory, and the suite adapters/adaptertest; adapters/sim is a simulator, with trace
-//	           readers and workload builders, and adapters/sim/forward simulates a snapshot onwards;
+//	           readers and workload builders, adapters/sim/forward simulates a snapshot onwards, and adapters/sim/central
+//	           has policies plan for workloads of tasks;
 //	           adapters/live runs systems of agents as processes, a module of its own; adapters/shadow
 //	           watches a cluster that another scheduler runs, adapters/testservers runs
 //	           real servers for tests, adapters/service is a scheduler as a program that goes on, and
@@ -79,6 +80,7 @@
 //	a node is branched             solver/native/internal/tree/branching.go, which tree.go asks
 //	a gang is bound                adapters/kubernetes/start.go
 //	a job's waiting is explained   sched/why/remedy.go, with room.go for who holds what
+//	a job's start is told          sched/outlook/teller.go, by outlook.go and look.go
 //	a probe is answered            sched/eagle/worker.go
 //	a long task gives way          sched/siding/master.go, master.place
 //	a job's size is told           sched/slearn/sampling.go, history.go and joint.go

@@ -298,6 +298,8 @@ type Note struct {
 	Reason sched.Reason
 	// Why says more of the reason, as [Options].Why tells it; it may be empty.
 	Why string
+	// When says when the job is expected to start, as [Options].When tells it; it may be empty.
+	When string
 	// Err is the job's problem, or the reason why its last start failed.
 	Err error
 }
@@ -310,10 +312,18 @@ func (n *Note) String() string {
 		return n.Err.Error()
 	case n.Reason.Code == sched.ReasonNoFeasibleSet || n.Reason.Code == sched.ReasonTooLarge:
 		return n.Reason.String() + ": it asks for " + wants(n.Job.Spec)
-	case n.Why != "":
-		return n.Reason.String() + "; " + n.Why
 	}
-	return n.Reason.String()
+	return n.Reason.String() + n.More()
+}
+
+// More is what the note says beside the reason: why and when, each after a semicolon, as far as they are known.
+func (n *Note) More() (text string) {
+	for _, more := range []string{n.When, n.Why} {
+		if more != "" {
+			text += "; " + more
+		}
+	}
+	return text
 }
 
 // wants is what a job needs to start.

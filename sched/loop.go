@@ -209,7 +209,8 @@ func WithErrorHandler(f func(error) error) Option {
 }
 
 // WithFreshPredictions forecasts pending jobs again in every cycle in which
-// something was learnt. By default a job is forecast once, when it is submitted.
+// something was learnt, and also running stages of jobs that have stages: the end
+// of one stage tells of the others. By default a job is forecast once, when it is submitted.
 func WithFreshPredictions() Option {
 	return func(l *Loop) error { l.fresh = true; return nil }
 }
@@ -360,7 +361,7 @@ func (l *Loop) takeIn(events []Event, c *Cycle) {
 }
 
 // learn teaches the predictor the runtime of a job that has finished, and what it used. A part of a job teaches
-// nothing: its gang has told how long such tasks run.
+// nothing: its gang has told how long such tasks run, and long jobs, which lose most tasks, would count most.
 func (l *Loop) learn(j *tracked, e *Event, c *Cycle) error {
 	if j.job.PartOf != "" {
 		return nil
@@ -404,6 +405,11 @@ func (l *Loop) forecast(all bool) {
 			j := l.state.jobs[p.Job.ID]
 			p.Prediction = j.foresee(l.predictor.Predict(p.Job.Features()))
 			j.prediction = p.Prediction
+		}
+	}
+	for _, r := range l.state.running.items() {
+		if j := l.state.jobs[r.Job.ID]; j.job.Of != "" {
+			l.state.setPrediction(j, j.foresee(l.predictor.Predict(j.job.Features())))
 		}
 	}
 	l.state.news.lost = true

@@ -128,6 +128,30 @@ func TestLoopFreshPredictions(t *testing.T) {
 	assert.Equal(t, map[string]int{"0": 1, "1": 2, "2": 2}, l.asked)
 }
 
+// A running stage is forecast again when another stage of a job has ended, and a running job without stages is not.
+func TestLoopForecastsRunningStagesAgain(t *testing.T) {
+	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(3, 1))
+	l := newLearner()
+	var shown *sched.Snapshot
+	loop := newLoop(t, c, &spy{Policy: baseline.NewFIFO(), see: func(s *sched.Snapshot) { shown = s.Clone() }}, l,
+		sched.WithFreshPredictions())
+	for _, id := range []string{"a", "b", "alone"} {
+		j := schedtest.Job(id, 1).Job()
+		if id != "alone" {
+			j.Of = "whole"
+		}
+		c.Submit(j, map[string]float64{"a": 50, "b": 500, "alone": 500}[id])
+	}
+	step(t, loop, c, 0)
+	step(t, loop, c, 10)
+	require.Len(t, shown.Running, 3)
+	assert.Equal(t, map[string]int{"a": 1, "b": 1, "alone": 1}, l.asked)
+	step(t, loop, c, 60)
+	require.Len(t, shown.Running, 2)
+	assert.Equal(t, map[string]int{"a": 1, "b": 2, "alone": 1}, l.asked)
+	assert.Equal(t, map[string]float64{"a": 50}, l.observed)
+}
+
 func TestLoopRejects(t *testing.T) {
 	c := schedtest.NewCluster(schedtest.At(0), schedtest.Nodes(4, 2))
 	loop := newLoop(t, c, baseline.NewFIFO(), schedtest.Forecasts())

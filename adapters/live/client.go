@@ -25,6 +25,8 @@ type Job struct {
 	// After is the name of a job submitted before, whose next phase this job is: it starts when that job is done.
 	After   string
 	Command Command
+	// Attributes are what predictors may use, such as the job's user and name. Names and values must be valid UTF-8.
+	Attributes map[string]string
 }
 
 // Status is the progress of a job. A time is zero if the event has not happened.
@@ -61,7 +63,7 @@ func (c *Client) Close() error { return c.conn.Close() }
 // [ErrJob] if the job is invalid or if another job has its name, and [ErrFleet] if the address is not the registrar's.
 func (c *Client) Submit(ctx context.Context, j Job) error {
 	job := &pb.Job{Name: j.Name, Tasks: int32(j.Tasks), Estimate: int64(j.Estimate), Long: j.Long, After: j.After,
-		Command: &pb.Command{Args: j.Command.Args, Env: j.Command.Env, Dir: j.Command.Dir}}
+		Attributes: j.Attributes, Command: &pb.Command{Args: j.Command.Args, Env: j.Command.Env, Dir: j.Command.Dir}}
 	return again(ctx, func() error {
 		_, err := c.rpc.Submit(ctx, job, grpc.WaitForReady(true))
 		return err

@@ -200,7 +200,13 @@ func (systemPart) submission(msg []byte) (*agent.Job, error) {
 	if s == nil {
 		return nil, fmt.Errorf("it says nothing of a start")
 	}
-	return &agent.Job{ID: s.Id, Of: s.Of, Tasks: s.Tasks, Estimate: time.Duration(s.Estimate), Long: s.Long}, nil
+	return submission(s), nil
+}
+
+// submission is what a system is told of a job.
+func submission(s *pb.Start) *agent.Job {
+	return &agent.Job{ID: s.Id, Of: s.Of, Tasks: s.Tasks, Estimate: time.Duration(s.Estimate), Long: s.Long,
+		Submitted: time.Duration(s.Submitted), Attributes: s.Attributes}
 }
 
 // serve answers the other processes until ctx is done or a part fails.

@@ -92,13 +92,14 @@ func (g *registrar) begin(now time.Duration, id int32, out *agent.Output[[]byte]
 	r := &g.jobs[id]
 	r.state.Submitted = int64(now)
 	g.touched = append(g.touched, id)
-	job := agent.Job{ID: id, Of: r.of, Tasks: r.job.Tasks, Estimate: time.Duration(r.job.Estimate), Long: r.job.Long}
-	b, err := proto.Marshal(&pb.Order{Of: &pb.Order_Start{Start: &pb.Start{Id: job.ID, Of: job.Of, Tasks: job.Tasks,
-		Estimate: int64(job.Estimate), Long: job.Long}}})
+	start := &pb.Start{Id: id, Of: r.of, Tasks: r.job.Tasks, Estimate: r.job.Estimate, Long: r.job.Long,
+		Attributes: r.job.Attributes, Submitted: int64(now)}
+	// A restored registrar sends the same bytes again, also of attributes.
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(&pb.Order{Of: &pb.Order_Start{Start: start}})
 	if err != nil {
-		return // not reached: numbers can always be marshalled
+		return // not reached: what was unmarshalled can be marshalled
 	}
-	out.Send(g.system.parts.Entry(&job), &b)
+	out.Send(g.system.parts.Entry(submission(start)), &b)
 }
 
 // ask handles a request of a client, of an agent or of the dispatch itself.

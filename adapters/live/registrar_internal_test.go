@@ -127,3 +127,29 @@ func TestTheRegistrarIgnoresNonsense(t *testing.T) {
 	_, err := g.submission(nil)
 	require.ErrorIs(t, err, ErrSystem)
 }
+
+// A part is told what a job's attributes are and when the registrar handed it in, in the same bytes each time.
+func TestAttributesReachTheSystem(t *testing.T) {
+	told := func() []byte {
+		g := newRegistrar(newTestSystem(t, 1))
+		var out agent.Output[[]byte]
+		attributes := map[string]string{}
+		for i := range 20 {
+			attributes[fmt.Sprint("a", i)] = fmt.Sprint(i)
+		}
+		j := &pb.Job{Name: "j", Tasks: 2, Estimate: 3, Long: true, Attributes: attributes}
+		require.NoError(t, g.ask(5, &pb.Request{Of: &pb.Request_Submit{Submit: j}}, &out).err)
+		require.Len(t, out.Actions, 1)
+		return out.Actions[0].Msg
+	}
+	msg := told()
+	j, err := systemPart{}.submission(msg)
+	require.NoError(t, err)
+	assert.Len(t, j.Attributes, 20)
+	assert.Equal(t, "7", j.Attributes["a7"])
+	j.Attributes = nil
+	assert.Equal(t, &agent.Job{Tasks: 2, Estimate: 3, Long: true, Submitted: 5}, j)
+	for range 5 {
+		assert.Equal(t, msg, told())
+	}
+}

@@ -56,6 +56,11 @@ type Job struct {
 	Estimate time.Duration
 	// Long is the job's class.
 	Long bool
+	// Submitted is when the host handed the job in, on the clock of [System.Step].
+	Submitted time.Duration
+	// Attributes are what predictors may use, such as the job's user and name; nil if the host knows none. Nobody
+	// changes them.
+	Attributes map[string]string
 }
 
 // Kind says what happened to a part.

@@ -29,8 +29,8 @@ func generated(tasks, machines int) *agents.Workload {
 	return w
 }
 
-// BenchmarkGS is the rate of events of simulations of 20,000 machines: four a task, which are that it is sent,
-// begun, ended and told of.
+// BenchmarkGS is the rate of events of simulations of 20,000 machines: one a job, its submission, and three a task.
+// These are that its worker is told to run it, that it ends, and that the central scheduler is told so.
 func BenchmarkGS(b *testing.B) {
 	const machines = 20_000
 	work := generated(2_000_000, machines)

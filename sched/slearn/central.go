@@ -18,11 +18,17 @@ type central struct {
 	jobs      []job
 	holes     []int32
 	open      int
-	nodes     [][]placed
+	nodes     []node
 	free      []int32 // workers, one entry per free slot
 	late      agent.Queue[deadline]
 	armed     bool
 	outcome   Outcome // passed to the predictor; reused
+}
+
+// node is what a worker runs.
+type node struct {
+	tasks []placed
+	room  [1]placed // of tasks, while that suffices: beside it in memory
 }
 
 // placed is a task on a worker.
@@ -65,9 +71,10 @@ type job struct {
 
 func newCentral(c *Config, limits *Queues) central {
 	s := central{queues: newQueues(limits), predictor: c.Predictor, attained: c.Attained, patience: c.PilotTimeout,
-		seed: c.Seed, nodes: make([][]placed, c.Workers), free: make([]int32, 0, c.Workers*c.Slots)}
+		seed: c.Seed, nodes: make([]node, c.Workers), free: make([]int32, 0, c.Workers*c.Slots)}
 	s.learner, _ = c.Predictor.(Learner)
 	for i := c.Workers - 1; i >= 0; i-- {
+		s.nodes[i].tasks = s.nodes[i].room[:0]
 		for range c.Slots {
 			s.free = append(s.free, int32(i))
 		}
@@ -81,7 +88,7 @@ func (c *central) held() int {
 		n += c.waiting[i].live
 	}
 	for i := range c.nodes {
-		n += len(c.nodes[i])
+		n += len(c.nodes[i].tasks)
 	}
 	return n
 }
@@ -167,7 +174,8 @@ func (c *central) send(now time.Duration, ref int32, filler bool, out *agent.Out
 	last := len(c.free) - 1
 	at := c.free[last]
 	c.free = c.free[:last]
-	c.nodes[at] = append(c.nodes[at], placed{index, ref, pilot})
+	n := &c.nodes[at]
+	n.tasks = append(n.tasks, placed{index, ref, pilot})
 	c.run(now, j, 1)
 	c.file(ref)
 	out.Send(agent.Addr(at), &Message{Kind: Run, Ref: ref, Task: agent.Task{Job: j.ID, Index: index}})
@@ -218,14 +226,15 @@ func (c *central) move(ref int32, queue int) {
 
 // finished handles the end of a task.
 func (c *central) finished(now time.Duration, at int32, m *Message, out *agent.Output[Message]) {
-	tasks := c.nodes[at]
+	n := &c.nodes[at]
+	tasks := n.tasks
 	i := slices.IndexFunc(tasks, func(t placed) bool { return t.ref == m.Ref && t.index == m.Task.Index })
 	if i < 0 {
 		return // the worker was never sent this task
 	}
 	pilot := tasks[i].pilot
 	tasks[i] = tasks[len(tasks)-1]
-	c.nodes[at] = tasks[:len(tasks)-1]
+	n.tasks = tasks[:len(tasks)-1]
 	c.free = append(c.free, at)
 	j := &c.jobs[m.Ref]
 	c.run(now, j, -1)
@@ -299,7 +308,8 @@ func (c *central) demote(now time.Duration, ref int32) bool {
 
 // lost queues the tasks of a crashed worker again. The worker has restarted and is empty.
 func (c *central) lost(now time.Duration, at int32) {
-	for _, t := range c.nodes[at] {
+	n := &c.nodes[at]
+	for _, t := range n.tasks {
 		j := &c.jobs[t.ref]
 		c.free = append(c.free, at)
 		c.run(now, j, -1)
@@ -312,7 +322,7 @@ func (c *central) lost(now time.Duration, at int32) {
 		}
 		c.file(t.ref)
 	}
-	c.nodes[at] = c.nodes[at][:0]
+	n.tasks = n.tasks[:0]
 }
 
 // expire ends the sampling of jobs whose pilots are late.

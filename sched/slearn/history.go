@@ -2,6 +2,8 @@ package slearn
 
 import (
 	"math"
+	"strconv"
+	"time"
 
 	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/predict"
@@ -15,6 +17,12 @@ type Past struct {
 	Of predict.Predictor
 	// Describe gives a job's features and time of submission. It must not be nil.
 	Describe func(*agent.Job) predict.Job
+}
+
+// Describe is what the job itself says: its attributes, and its time of submission as one since 1970.
+func Describe(j *agent.Job) predict.Job {
+	return predict.Job{ID: strconv.Itoa(int(j.ID)), Attributes: j.Attributes,
+		Submitted: time.Unix(0, int64(j.Submitted)).UTC()}
 }
 
 // Learn implements [Learner].

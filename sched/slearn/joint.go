@@ -18,10 +18,10 @@ import (
 //
 // Sampling delays a job's other tasks, and saves jobs from a wrong queue. Pilots are no extra work. So a job is sampled
 // unless history is sure of its queue, and whenever it was sure it has lately been right about as often as pilots, and
-// with smaller errors. The number of pilots follows the sampling ratio. Fewer pilots save no time, since they run in
-// parallel, and more made no measured difference. If history's median puts the job into the first queue, its pilots
-// wait there instead of in the second queue. That serves small jobs sooner. If history is wrong, only the pilots' time
-// is lost, and not the whole job's.
+// with smaller errors. The number of pilots follows the sampling ratio, but is two at least. The second pilot tells how
+// far off the first may be, and costs next to nothing, since both run in parallel. A third made jobs wait for longer.
+// If history's median puts the job into the first queue, its pilots wait there instead of in the second queue. That
+// serves small jobs sooner. If history is wrong, only the pilots' time is lost, and not the whole job's.
 //
 // A thin job enters the first queue, as in SLearn, unless history is sure that it is large.
 //
@@ -81,6 +81,8 @@ const (
 	// certain is how many standard deviations on either side of the belief's mean must lie in one queue for a job to
 	// change its queue.
 	certain = 2
+	// fewest is the least number of pilots.
+	fewest = 2
 	// doubt is how many tasks the usual variance counts for, beside the job's own tasks.
 	doubt = 2
 )
@@ -127,7 +129,12 @@ func (p *Joint) Estimate(s *Sample) Answer {
 	}
 	k.percent = p.ratio.Next()
 	k.first = known && p.queues.of(size(s, k.belief)) == 0
-	return Answer{Pilots: pilots(k.percent, s.Job.Tasks), First: k.first, Watch: true, Note: note}
+	return Answer{Pilots: p.pilots(s, k), First: k.first, Watch: true, Note: note}
+}
+
+// pilots is how many pilots a job gets that is sampled.
+func (p *Joint) pilots(s *Sample, k *prior) int {
+	return min(int(s.Job.Tasks), max(fewest, pilots(k.percent, s.Job.Tasks)))
 }
 
 // remember stores what history says of a new job. The note is its index in priors plus 1.
@@ -207,7 +214,7 @@ func (p *Joint) again(s *Sample, k *prior) Answer {
 	b = p.posterior(b, &seen)
 	switch {
 	case !s.Placed:
-		a.Size, a.Pilots, a.First = size(s, b), pilots(k.percent, s.Job.Tasks), k.first
+		a.Size, a.Pilots, a.First = size(s, b), p.pilots(s, k), k.first
 	case seen.Count >= s.Running && p.isSure(s, b, certain):
 		a.Size = size(s, b)
 	}

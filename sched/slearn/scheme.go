@@ -36,7 +36,7 @@ type Knowledge struct {
 	ThinLimit int32
 	// Ratio is the sampling ratio; nil means the paper's adaptive one.
 	Ratio *Ratio
-	// History makes the predictor and Describe the features of a [Past].
+	// History makes the predictor and Describe the features of a [Past]. A nil Describe means [Describe].
 	History  func() (predict.Predictor, error)
 	Describe func(*agent.Job) predict.Job
 	// Truth is a job's true size, in seconds. Only a simulator has it.
@@ -67,14 +67,10 @@ func (s Scheme) Configure(c *Config, k *Knowledge) error {
 	if s >= schemes {
 		return fmt.Errorf("%w: scheme %d", ErrConfig, s)
 	}
-	if k.History == nil || k.Describe == nil {
-		return missing("history")
-	}
-	of, err := k.History()
+	past, err := k.past()
 	if err != nil {
 		return err
 	}
-	past := Past{of, k.Describe}
 	switch s {
 	case JointScheme:
 		joint, err := NewJoint(past, k.ThinLimit, k.Ratio, c.Queues)
@@ -90,4 +86,18 @@ func (s Scheme) Configure(c *Config, k *Knowledge) error {
 		c.Predictor = &History{Past: past, Median: true}
 	}
 	return nil
+}
+
+// past is a new history.
+func (k *Knowledge) past() (Past, error) {
+	if k.History == nil {
+		return Past{}, fmt.Errorf("%w: no history", ErrConfig)
+	}
+	p := Past{Describe: k.Describe}
+	if p.Describe == nil {
+		p.Describe = Describe
+	}
+	var err error
+	p.Of, err = k.History()
+	return p, err
 }

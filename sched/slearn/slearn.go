@@ -81,7 +81,12 @@ func New(c Config) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &System{workers: make([]worker, c.Workers), central: newCentral(&c, &limits)}, nil
+	s := &System{workers: make([]worker, c.Workers), central: newCentral(&c, &limits)}
+	for i := range s.workers {
+		w := &s.workers[i]
+		w.tasks = w.room[:0]
+	}
+	return s, nil
 }
 
 // Workers implements [agent.System].
@@ -111,7 +116,10 @@ func (s *System) Held(at agent.Addr) int {
 }
 
 // worker runs the tasks that it is sent, and reports how long each took.
-type worker struct{ tasks []own }
+type worker struct {
+	tasks []own
+	room  [1]own // of tasks, while that suffices: beside it in memory
+}
 
 // own is a task on a worker.
 type own struct {

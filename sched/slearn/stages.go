@@ -36,20 +36,17 @@ func (s Staged) Configure(c *Config, k *Knowledge, stages func(*agent.Job) Stage
 	default:
 		return fmt.Errorf("%w: scheme %d has no form for jobs with stages", ErrConfig, s.Scheme)
 	}
-	if k.History == nil || k.Describe == nil {
-		return fmt.Errorf("%w: no history", ErrConfig)
-	}
-	of, err := k.History()
+	past, err := k.past()
 	if err != nil {
 		return err
 	}
-	w.past = &Past{of, k.Describe}
+	w.past = &past
 	seconds := UtilityTime
 	if s.Scheme == PointEst {
 		seconds = func(d dist.Distribution) float64 { return d.Quantile(0.5) }
 	}
 	w.time = func(j *agent.Job) (float64, bool) {
-		p := w.past.Of.Predict(k.Describe(j))
+		p := w.past.Of.Predict(w.past.Describe(j))
 		return seconds(p.Dist), p.Samples > 0
 	}
 	if s.Scheme == SLearn {

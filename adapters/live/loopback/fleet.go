@@ -27,6 +27,8 @@ type Config struct {
 	Dispatches, Agents int
 	// LostAfter is as in live.DispatchConfig.
 	LostAfter time.Duration
+	// Args are the arguments of the fleet's processes; nil means those of this program.
+	Args []string
 	// Task is the program of the tasks of [Fleet.Replay], as for [Command].
 	Task string
 }
@@ -47,6 +49,9 @@ type running struct {
 
 // Start starts a fleet. The calling program must call [Main] first of all. Call [Fleet.Stop] when done.
 func Start(c Config) (*Fleet, error) {
+	if c.Args == nil {
+		c.Args = os.Args[1:]
+	}
 	f := &Fleet{Config: c, processes: map[string]*running{}}
 	var listeners []net.Listener
 	for range c.Dispatches {
@@ -113,7 +118,7 @@ func (f *Fleet) start(name string, r role) error {
 	if err != nil {
 		return fmt.Errorf("loopback: %w", err)
 	}
-	p := &running{cmd: exec.Command(program, os.Args[1:]...), ended: make(chan struct{})}
+	p := &running{cmd: exec.Command(program, f.Args...), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), variable+"="+string(text))
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	if p.input, err = p.cmd.StdinPipe(); err != nil {

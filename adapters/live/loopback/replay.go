@@ -32,6 +32,9 @@ func (f *Fleet) Replay(ctx context.Context, w *agents.Workload, cutoff time.Dura
 			return nil, err
 		}
 		job := live.Job{Name: strconv.Itoa(i), Tasks: int(j.Tasks), Estimate: j.Mean, Long: j.Mean > cutoff, Command: command}
+		if w.Attributes != nil {
+			job.Attributes = w.Attributes[i]
+		}
 		if j.Phase > 0 {
 			job.After = strconv.Itoa(i - 1)
 		} else {

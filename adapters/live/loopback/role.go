@@ -37,8 +37,8 @@ type role struct {
 	Effects         string
 }
 
-// Main must be called first of all by the program, right after the flags are read: the processes of a fleet get the
-// same arguments. If this process is one of a fleet, or a task, Main does that work and does not return. System makes
+// Main must be called first of all by the program, right after the flags are read: the processes of a fleet get
+// [Config].Args. If this process is one of a fleet, or a task, Main does that work and does not return. System makes
 // the system; each process calls it once.
 func Main(system func() (*live.System, error)) {
 	asked, err := ticks.Main()

@@ -14,6 +14,9 @@ import (
 // ErrConfig is wrapped by errors about parameters of a run.
 var ErrConfig = errors.New("bad parameters")
 
+// ErrCrashes is wrapped, beside [ErrConfig], by the error about so many crashes that tasks would start over for ever.
+var ErrCrashes = errors.New("too many crashes")
+
 // ErrSystem is wrapped by errors about a system that broke the rules of package agent.
 var ErrSystem = errors.New("the system is wrong")
 
@@ -37,7 +40,8 @@ type Config struct {
 	// PauseCost and ResumeCost, from 0 to an hour, are what a pause and a resumption take from their slot: the task that
 	// has a worker's next slot after a pause takes so much longer, and so does a task that goes on.
 	PauseCost, ResumeCost time.Duration
-	// Crashes is how many workers crash an hour, of all and on average, until all jobs are done; from 0 to 1,000,000.
+	// Crashes is how many workers crash an hour, of all and on average, until all jobs are done; from 0 to 1,000,000, and
+	// so few that the tasks need no more than ten million starts beside ten each, on average: see [ErrCrashes].
 	Crashes float64
 	// Repair is how long a crashed worker is away; it must be above Delay if there are crashes.
 	Repair time.Duration
@@ -173,12 +177,40 @@ func (c *Config) check(work *Workload, workers int) error {
 	case c.Crashes > 0 && (c.Repair <= c.Delay || c.Repair > 1000*time.Hour):
 		return wrong("the time of repair", c.Repair, "above the delay, at most 1000 hours")
 	}
-	return checkWork(work)
+	if err := checkWork(work); err != nil {
+		return err
+	}
+	return c.checkCrashes(work, workers)
+}
+
+// mostStarts is how many starts are expected of a workload at most, beside ten of each task.
+const mostStarts = 1e7
+
+// checkCrashes refuses crashes that leave tasks no time. Of the starts of a task that takes d, a share of exp(-d/life)
+// is not cut short, where life is a worker's mean time to its crash.
+func (c *Config) checkCrashes(work *Workload, workers int) error {
+	if c.Crashes == 0 {
+		return nil
+	}
+	life := float64(workers) / c.Crashes * float64(time.Hour)
+	starts, longest := 0.0, time.Duration(0)
+	for _, d := range work.Runtimes {
+		starts += math.Exp(float64(d) / life)
+		longest = max(longest, d)
+	}
+	if starts <= mostStarts+float64(10*float64(len(work.Runtimes))) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w: %g an hour on %d workers, so that a task of %v would have to start %.3g times on average",
+		ErrConfig, ErrCrashes, c.Crashes, workers, longest, math.Exp(float64(longest)/life))
 }
 
 func checkWork(work *Workload) error {
 	if work.After != nil && len(work.After) != len(work.Jobs) {
 		return fmt.Errorf("%w: %d jobs, %d lists of what they wait for", ErrWorkload, len(work.Jobs), len(work.After))
+	}
+	if work.Attributes != nil && len(work.Attributes) != len(work.Jobs) {
+		return fmt.Errorf("%w: %d jobs, attributes of %d", ErrWorkload, len(work.Jobs), len(work.Attributes))
 	}
 	for i, after := range work.After {
 		for _, p := range after {
@@ -218,6 +250,10 @@ func newWorld[M any](work *Workload, system agent.System[M], c Config) *world[M]
 		w.timers[i] = w.core.Lane(fired)
 	}
 	w.nodes = make([]node, w.workers)
+	for i := range w.nodes {
+		n := &w.nodes[i]
+		n.running = n.room[:0]
+	}
 	w.tasks = make([]task, len(work.Runtimes))
 	w.result.Jobs = make([]JobResult, len(work.Jobs))
 	for i := range work.Jobs {
@@ -290,7 +326,11 @@ func (w *world[M]) gone(h *happening[M]) bool {
 
 func (w *world[M]) submit(id int32) {
 	j := &w.work.Jobs[id]
-	w.job = agent.Job{ID: id, Of: id - j.Phase, Tasks: j.Tasks, Estimate: j.Mean, Long: j.Mean > w.Cutoff}
+	w.job = agent.Job{ID: id, Of: id - j.Phase, Tasks: j.Tasks, Estimate: j.Mean, Long: j.Mean > w.Cutoff,
+		Submitted: w.core.Now()}
+	if w.work.Attributes != nil {
+		w.job.Attributes = w.work.Attributes[id]
+	}
 	if w.High > 0 {
 		factor := w.Low + float64((w.High-w.Low)*w.random.Unit())
 		w.job.Estimate = time.Duration(float64(float64(j.Mean) * factor))

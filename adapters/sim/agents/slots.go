@@ -17,6 +17,7 @@ type node struct {
 	used       int32
 	paused     int32  // pauses that no task has paid for
 	life, told uint32 // the number of its crashes, and of those that others have been told of
+	room       [1]run // of running, while that suffices: beside it in memory
 }
 
 // run is a task on a node, running or paused.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/adapters/sim/agents"
+	"github.com/hedgesched/hedge/sched/agent"
 	"github.com/hedgesched/hedge/sched/slearn"
 )
 
@@ -33,4 +34,33 @@ func TestStagesAreSubmittedWhenThoseBeforeAreDone(t *testing.T) {
 		_, err := agents.Run[slearn.Message](w, system, agents.Config{})
 		require.ErrorIs(t, err, agents.ErrWorkload)
 	}
+}
+
+// seen is FIFO, and remembers the attributes and the submissions that it is told of.
+type seen struct {
+	*slearn.System
+	jobs []agent.Job
+}
+
+func (s *seen) Entry(j *agent.Job) agent.Addr {
+	s.jobs = append(s.jobs, *j)
+	return s.System.Entry(j)
+}
+
+func TestSystemsAreToldAttributes(t *testing.T) {
+	w := jobs(time.Second, time.Second)
+	w.Jobs[1].Submit = 3 * time.Second
+	w.Attributes = []map[string]string{{"user": "a"}, nil}
+	fifo, err := slearn.New(slearn.Config{Workers: 1, Queues: slearn.Queues{Count: 1}})
+	require.NoError(t, err)
+	system := &seen{System: fifo}
+	_, err = agents.Run[slearn.Message](w, system, agents.Config{})
+	require.NoError(t, err)
+	require.Len(t, system.jobs, 2)
+	assert.Equal(t, map[string]string{"user": "a"}, system.jobs[0].Attributes)
+	assert.Nil(t, system.jobs[1].Attributes)
+	assert.Equal(t, 3*time.Second, system.jobs[1].Submitted)
+	w.Attributes = w.Attributes[:1]
+	_, err = agents.Run[slearn.Message](w, system, agents.Config{})
+	require.ErrorIs(t, err, agents.ErrWorkload)
 }

@@ -37,6 +37,8 @@ type Workload struct {
 	// job that waits for none is submitted at its Submit, and the others when those are done, whatever their phases. The
 	// stages of a job are then its phases, in an order in which each is behind those that it waits for.
 	After [][]int32
+	// Attributes has, if it is not nil, an element for each of Jobs: what systems are told of it as its Attributes.
+	Attributes []map[string]string
 }
 
 // Add appends a job of a log. A job without runtimes of its own tasks has tasks that all take its runtime.

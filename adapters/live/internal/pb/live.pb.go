@@ -635,8 +635,10 @@ type Job struct {
 	Estimate int64  `protobuf:"varint,3,opt,name=estimate,proto3" json:"estimate,omitempty"`
 	Long     bool   `protobuf:"varint,4,opt,name=long,proto3" json:"long,omitempty"`
 	// The name of an earlier job whose next phase this is: it starts when that job is done.
-	After         string   `protobuf:"bytes,5,opt,name=after,proto3" json:"after,omitempty"`
-	Command       *Command `protobuf:"bytes,6,opt,name=command,proto3" json:"command,omitempty"`
+	After   string   `protobuf:"bytes,5,opt,name=after,proto3" json:"after,omitempty"`
+	Command *Command `protobuf:"bytes,6,opt,name=command,proto3" json:"command,omitempty"`
+	// What predictors may use.
+	Attributes    map[string]string `protobuf:"bytes,7,rep,name=attributes,proto3" json:"attributes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -709,6 +711,13 @@ func (x *Job) GetAfter() string {
 func (x *Job) GetCommand() *Command {
 	if x != nil {
 		return x.Command
+	}
+	return nil
+}
+
+func (x *Job) GetAttributes() map[string]string {
+	if x != nil {
+		return x.Attributes
 	}
 	return nil
 }
@@ -1201,12 +1210,15 @@ func (*Order_Done) isOrder_Of() {}
 func (*Order_Failed) isOrder_Of() {}
 
 type Start struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            int32                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	Of            int32                  `protobuf:"varint,2,opt,name=of,proto3" json:"of,omitempty"`
-	Tasks         int32                  `protobuf:"varint,3,opt,name=tasks,proto3" json:"tasks,omitempty"`
-	Estimate      int64                  `protobuf:"varint,4,opt,name=estimate,proto3" json:"estimate,omitempty"`
-	Long          bool                   `protobuf:"varint,5,opt,name=long,proto3" json:"long,omitempty"`
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Id         int32                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Of         int32                  `protobuf:"varint,2,opt,name=of,proto3" json:"of,omitempty"`
+	Tasks      int32                  `protobuf:"varint,3,opt,name=tasks,proto3" json:"tasks,omitempty"`
+	Estimate   int64                  `protobuf:"varint,4,opt,name=estimate,proto3" json:"estimate,omitempty"`
+	Long       bool                   `protobuf:"varint,5,opt,name=long,proto3" json:"long,omitempty"`
+	Attributes map[string]string      `protobuf:"bytes,6,rep,name=attributes,proto3" json:"attributes,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// When the job was submitted, in nanoseconds since 1970.
+	Submitted     int64 `protobuf:"varint,7,opt,name=submitted,proto3" json:"submitted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1274,6 +1286,20 @@ func (x *Start) GetLong() bool {
 		return x.Long
 	}
 	return false
+}
+
+func (x *Start) GetAttributes() map[string]string {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+func (x *Start) GetSubmitted() int64 {
+	if x != nil {
+		return x.Submitted
+	}
+	return 0
 }
 
 type Failure struct {
@@ -1696,14 +1722,20 @@ const file_hedge_live_v1_live_proto_rawDesc = "" +
 	"\aCommand\x12\x12\n" +
 	"\x04args\x18\x01 \x03(\tR\x04args\x12\x10\n" +
 	"\x03env\x18\x02 \x03(\tR\x03env\x12\x10\n" +
-	"\x03dir\x18\x03 \x01(\tR\x03dir\"\xa7\x01\n" +
+	"\x03dir\x18\x03 \x01(\tR\x03dir\"\xaa\x02\n" +
 	"\x03Job\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05tasks\x18\x02 \x01(\x05R\x05tasks\x12\x1a\n" +
 	"\bestimate\x18\x03 \x01(\x03R\bestimate\x12\x12\n" +
 	"\x04long\x18\x04 \x01(\bR\x04long\x12\x14\n" +
 	"\x05after\x18\x05 \x01(\tR\x05after\x120\n" +
-	"\acommand\x18\x06 \x01(\v2\x16.hedge.live.v1.CommandR\acommand\"\x1d\n" +
+	"\acommand\x18\x06 \x01(\v2\x16.hedge.live.v1.CommandR\acommand\x12B\n" +
+	"\n" +
+	"attributes\x18\a \x03(\v2\".hedge.live.v1.Job.AttributesEntryR\n" +
+	"attributes\x1a=\n" +
+	"\x0fAttributesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x1d\n" +
 	"\vSubmitReply\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x05R\x02id\"8\n" +
 	"\x0eInspectRequest\x12\x12\n" +
@@ -1729,13 +1761,20 @@ const file_hedge_live_v1_live_proto_rawDesc = "" +
 	"\x05start\x18\x01 \x01(\v2\x14.hedge.live.v1.StartH\x00R\x05start\x12\x14\n" +
 	"\x04done\x18\x02 \x01(\x05H\x00R\x04done\x120\n" +
 	"\x06failed\x18\x03 \x01(\v2\x16.hedge.live.v1.FailureH\x00R\x06failedB\x04\n" +
-	"\x02of\"m\n" +
+	"\x02of\"\x90\x02\n" +
 	"\x05Start\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x05R\x02id\x12\x0e\n" +
 	"\x02of\x18\x02 \x01(\x05R\x02of\x12\x14\n" +
 	"\x05tasks\x18\x03 \x01(\x05R\x05tasks\x12\x1a\n" +
 	"\bestimate\x18\x04 \x01(\x03R\bestimate\x12\x12\n" +
-	"\x04long\x18\x05 \x01(\bR\x04long\"A\n" +
+	"\x04long\x18\x05 \x01(\bR\x04long\x12D\n" +
+	"\n" +
+	"attributes\x18\x06 \x03(\v2$.hedge.live.v1.Start.AttributesEntryR\n" +
+	"attributes\x12\x1c\n" +
+	"\tsubmitted\x18\a \x01(\x03R\tsubmitted\x1a=\n" +
+	"\x0fAttributesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"A\n" +
 	"\aFailure\x12\x10\n" +
 	"\x03job\x18\x01 \x01(\x05R\x03job\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\x05R\x04task\x12\x10\n" +
@@ -1777,7 +1816,7 @@ func file_hedge_live_v1_live_proto_rawDescGZIP() []byte {
 	return file_hedge_live_v1_live_proto_rawDescData
 }
 
-var file_hedge_live_v1_live_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_hedge_live_v1_live_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_hedge_live_v1_live_proto_goTypes = []any{
 	(*Frame)(nil),          // 0: hedge.live.v1.Frame
 	(*Life)(nil),           // 1: hedge.live.v1.Life
@@ -1802,6 +1841,8 @@ var file_hedge_live_v1_live_proto_goTypes = []any{
 	(*Batch)(nil),          // 20: hedge.live.v1.Batch
 	(*Entry)(nil),          // 21: hedge.live.v1.Entry
 	(*Request)(nil),        // 22: hedge.live.v1.Request
+	nil,                    // 23: hedge.live.v1.Job.AttributesEntry
+	nil,                    // 24: hedge.live.v1.Start.AttributesEntry
 }
 var file_hedge_live_v1_live_proto_depIdxs = []int32{
 	2,  // 0: hedge.live.v1.Frame.hello:type_name -> hedge.live.v1.Hello
@@ -1813,32 +1854,34 @@ var file_hedge_live_v1_live_proto_depIdxs = []int32{
 	1,  // 6: hedge.live.v1.Directory.yours:type_name -> hedge.live.v1.Life
 	1,  // 7: hedge.live.v1.Holding.holds:type_name -> hedge.live.v1.Life
 	7,  // 8: hedge.live.v1.Job.command:type_name -> hedge.live.v1.Command
-	18, // 9: hedge.live.v1.Order.start:type_name -> hedge.live.v1.Start
-	19, // 10: hedge.live.v1.Order.failed:type_name -> hedge.live.v1.Failure
-	21, // 11: hedge.live.v1.Batch.entries:type_name -> hedge.live.v1.Entry
-	5,  // 12: hedge.live.v1.Entry.received:type_name -> hedge.live.v1.Envelope
-	1,  // 13: hedge.live.v1.Entry.lost:type_name -> hedge.live.v1.Life
-	6,  // 14: hedge.live.v1.Entry.acknowledged:type_name -> hedge.live.v1.Ack
-	22, // 15: hedge.live.v1.Entry.request:type_name -> hedge.live.v1.Request
-	8,  // 16: hedge.live.v1.Request.submit:type_name -> hedge.live.v1.Job
-	2,  // 17: hedge.live.v1.Request.join:type_name -> hedge.live.v1.Hello
-	0,  // 18: hedge.live.v1.Fleet.Join:input_type -> hedge.live.v1.Frame
-	8,  // 19: hedge.live.v1.Fleet.Submit:input_type -> hedge.live.v1.Job
-	10, // 20: hedge.live.v1.Fleet.Inspect:input_type -> hedge.live.v1.InspectRequest
-	16, // 21: hedge.live.v1.Fleet.Fetch:input_type -> hedge.live.v1.FetchRequest
-	12, // 22: hedge.live.v1.Fleet.Leave:input_type -> hedge.live.v1.LeaveRequest
-	14, // 23: hedge.live.v1.Fleet.Census:input_type -> hedge.live.v1.CensusRequest
-	0,  // 24: hedge.live.v1.Fleet.Join:output_type -> hedge.live.v1.Frame
-	9,  // 25: hedge.live.v1.Fleet.Submit:output_type -> hedge.live.v1.SubmitReply
-	11, // 26: hedge.live.v1.Fleet.Inspect:output_type -> hedge.live.v1.JobState
-	8,  // 27: hedge.live.v1.Fleet.Fetch:output_type -> hedge.live.v1.Job
-	13, // 28: hedge.live.v1.Fleet.Leave:output_type -> hedge.live.v1.LeaveReply
-	15, // 29: hedge.live.v1.Fleet.Census:output_type -> hedge.live.v1.CensusReply
-	24, // [24:30] is the sub-list for method output_type
-	18, // [18:24] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	23, // 9: hedge.live.v1.Job.attributes:type_name -> hedge.live.v1.Job.AttributesEntry
+	18, // 10: hedge.live.v1.Order.start:type_name -> hedge.live.v1.Start
+	19, // 11: hedge.live.v1.Order.failed:type_name -> hedge.live.v1.Failure
+	24, // 12: hedge.live.v1.Start.attributes:type_name -> hedge.live.v1.Start.AttributesEntry
+	21, // 13: hedge.live.v1.Batch.entries:type_name -> hedge.live.v1.Entry
+	5,  // 14: hedge.live.v1.Entry.received:type_name -> hedge.live.v1.Envelope
+	1,  // 15: hedge.live.v1.Entry.lost:type_name -> hedge.live.v1.Life
+	6,  // 16: hedge.live.v1.Entry.acknowledged:type_name -> hedge.live.v1.Ack
+	22, // 17: hedge.live.v1.Entry.request:type_name -> hedge.live.v1.Request
+	8,  // 18: hedge.live.v1.Request.submit:type_name -> hedge.live.v1.Job
+	2,  // 19: hedge.live.v1.Request.join:type_name -> hedge.live.v1.Hello
+	0,  // 20: hedge.live.v1.Fleet.Join:input_type -> hedge.live.v1.Frame
+	8,  // 21: hedge.live.v1.Fleet.Submit:input_type -> hedge.live.v1.Job
+	10, // 22: hedge.live.v1.Fleet.Inspect:input_type -> hedge.live.v1.InspectRequest
+	16, // 23: hedge.live.v1.Fleet.Fetch:input_type -> hedge.live.v1.FetchRequest
+	12, // 24: hedge.live.v1.Fleet.Leave:input_type -> hedge.live.v1.LeaveRequest
+	14, // 25: hedge.live.v1.Fleet.Census:input_type -> hedge.live.v1.CensusRequest
+	0,  // 26: hedge.live.v1.Fleet.Join:output_type -> hedge.live.v1.Frame
+	9,  // 27: hedge.live.v1.Fleet.Submit:output_type -> hedge.live.v1.SubmitReply
+	11, // 28: hedge.live.v1.Fleet.Inspect:output_type -> hedge.live.v1.JobState
+	8,  // 29: hedge.live.v1.Fleet.Fetch:output_type -> hedge.live.v1.Job
+	13, // 30: hedge.live.v1.Fleet.Leave:output_type -> hedge.live.v1.LeaveReply
+	15, // 31: hedge.live.v1.Fleet.Census:output_type -> hedge.live.v1.CensusReply
+	26, // [26:32] is the sub-list for method output_type
+	20, // [20:26] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_hedge_live_v1_live_proto_init() }
@@ -1878,7 +1921,7 @@ func file_hedge_live_v1_live_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_hedge_live_v1_live_proto_rawDesc), len(file_hedge_live_v1_live_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

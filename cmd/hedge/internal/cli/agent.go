@@ -28,7 +28,7 @@ process of the fleet.`,
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if c.System, c.Fleet, c.TLS, err = f.open(s.Systems); err != nil {
+			if c.System, c.Fleet, c.TLS, err = f.open(s); err != nil {
 				return err
 			}
 			if c.Name == "" {

@@ -82,7 +82,8 @@ The policies:
 ` + explained(s.Systems.List(), "window") + `
 With --workload dag jobs have stages, which these know, besides those above:
 ` + explained(staged(s.Systems.List()), workloadDAG) + `
-With --workload tasks every task is placed by itself, by systems made of messages:
+With --workload tasks every task is placed by itself, by systems made of messages, or by a policy above that is named:
+every task is then a job of its own for it.
 ` + explained(s.Systems.List(), workloadTasks) + `
 With --workload shared many tasks share a machine's CPU and memory, and use less or more than they request:
 ` + explained(s.Systems.List(), workloadShared) + `
@@ -93,6 +94,7 @@ The same flags and seeds give the same numbers on any machine, but for measured 
   hedge compare --trace log.swf.gz --workload e2e --slack 20 --json
   hedge compare --trace log.swf.gz --workload replay --policies fifo --nodes 100 --cycle 0s --log logs/
   hedge compare --workload shared --policies dist,point,request --nodes 700 --assignments 10
+  hedge compare --workload tasks --policies sjf,eagle,siding --trace yahoo.tr --nodes 4000
   hedge compare --workload tasks --policies eagle,hawk --rules published --trace yahoo.tr --nodes 4000`,
 		Args:    noArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error { return seedIntoSeeds(cmd, &f.workloadFlags) },
@@ -115,6 +117,8 @@ The same flags and seeds give the same numbers on any machine, but for measured 
 	shared.add(fs)
 	fs.Lookup("workload").Usage = "window, e2e, replay, dag, tasks or shared"
 	fs.StringVar(&f.policies, "policies", defaultPolicies, "policies to compare, or all")
+	fs.Lookup("policies").DefValue = fmt.Sprintf("%s; %s with --workload tasks; %s with --workload shared",
+		defaultPolicies, defaultTaskPolicies, defaultSharedPolicies)
 	fs.StringVar(&f.seeds, "seeds", "1", "seeds, one simulation of every policy each")
 	fs.Int64("seed", 1, "short for --seeds with one seed")
 	return cmd
@@ -144,7 +148,8 @@ func newSimulate(s *Host) *cobra.Command {
 		Short: "Simulate one policy on one workload",
 		Long: `simulate runs one policy with one seed: compare for a single run, with the same flags.
 With --log it leaves a decision log from which every figure can be computed again (hedge replay).
-With --workload tasks every task is placed by itself, by a system made of messages; eagle is the default.
+With --workload tasks every task is placed by itself, by a system made of messages (eagle is the default) or by a
+policy, for which every task is a job of its own.
 The systems are those of hedge compare --help.`,
 		Example: `  hedge simulate
   hedge simulate --policy prio --seed 7
@@ -169,6 +174,7 @@ The systems are those of hedge compare --help.`,
 	fs.StringVar(&tasks.jobsOut, "jobs-out", "",
 		"file for a line a job: number, end in s, 0 short or 1 long (--workload tasks)")
 	fs.StringVar(&f.policies, "policy", "3sigma", "policy to simulate")
+	fs.Lookup("policy").DefValue = "3sigma; eagle with --workload tasks"
 	fs.Int64("seed", 1, "seed")
 	f.seeds = "1"
 	return cmd

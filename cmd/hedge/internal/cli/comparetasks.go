@@ -34,8 +34,8 @@ type tasksSummary struct {
 	All    jctSummary `json:"all"`
 	Over   overFirst  `json:"over_first"`
 	*GSSummary
-	BusyMean stats.Interval `json:"busy_mean"`
-	Messages stats.Interval `json:"messages"`
+	BusyMean stats.Interval  `json:"busy_mean"`
+	Messages *stats.Interval `json:"messages"` // null for a policy that plans
 }
 
 // jctSummary is completion times of a class of jobs, in seconds.
@@ -66,18 +66,19 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 	if err != nil {
 		return err
 	}
-	t.interrupted = cmd.Context().Err
-	if err := t.check(cmd.Flags(), &f.spec); err != nil {
-		return err
-	}
-	if err := t.outputs(f); err != nil {
-		return err
-	}
 	found := make([]systems.System, len(policies))
 	for i, name := range policies {
 		if found[i], err = f.systems.Find(name); err != nil {
 			return err
 		}
+	}
+	if err := t.check(cmd.Flags(), f, s, found); err != nil {
+		return err
+	}
+	if err := t.outputs(f); err != nil {
+		return err
+	}
+	for i := range found {
 		if err := t.use(&found[i]); err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func compareTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) erro
 			return err
 		}
 		for _, t.config.Seed = range list {
-			one, _, err := t.run(name, log)
+			one, _, err := t.run(cmd.Context(), name, log)
 			if err != nil {
 				return fmt.Errorf("%s, seed %d: %w", name, t.config.Seed, err)
 			}
@@ -135,10 +136,25 @@ func summariseTasks(policies []string, runs []tasksRun) []tasksSummary {
 			Over:      over(runs, name, func(*tasksRun, int) bool { return true }),
 			GSSummary: summariseGS(runs, name, of),
 			BusyMean:  of(func(r *tasksRun) float64 { return r.BusyMean }),
-			Messages:  of(func(r *tasksRun) float64 { return float64(r.Messages) }),
+			Messages:  messagesOf(runs, name),
 		})
 	}
 	return out
+}
+
+// messagesOf are a policy's messages over the seeds, nil for one that sends none.
+func messagesOf(runs []tasksRun, policy string) *stats.Interval {
+	var values []float64
+	for i := range runs {
+		if r := &runs[i]; r.Policy == policy && r.Messages != nil {
+			values = append(values, float64(*r.Messages))
+		}
+	}
+	if values == nil {
+		return nil
+	}
+	found := stats.Of(values)
+	return &found
 }
 
 func tasksComparisonTable(w io.Writer, d *tasksComparison) error {

@@ -54,7 +54,13 @@ func TestDAGComparesAllPolicies(t *testing.T) {
 		assert.Equal(t, all["jobs"], slo["completed"].(float64)+be["completed"].(float64), name)
 		assert.Equal(t, whole, slo["jobs"].(float64)+be["jobs"].(float64), name)
 		assert.GreaterOrEqual(t, all["jct_s"].(map[string]any)["mean"], 190.0, "%s: the longest path", name)
+		assert.Positive(t, run["realised_utility"], name)
 		if strings.HasPrefix(name, "gs-") {
+			assert.Nil(t, run["best_effort"], name)
+			stages := document(t, hedge(t, "", "replay", "--json", filepath.Join(logs, name+"-1.tasks"))).(map[string]any)
+			assert.Equal(t, 4*whole, stages["jobs"], name)
+			assert.Equal(t, 10*whole, stages["tasks"], name)
+			assertClose(t, run["makespan_s"], stages["run"].(map[string]any)["makespan_s"], "makespan of "+name)
 			continue
 		}
 		replayed := document(t, hedge(t, "", "replay", "--json", filepath.Join(logs, name+"-1.jsonl.gz")))
@@ -63,10 +69,30 @@ func TestDAGComparesAllPolicies(t *testing.T) {
 			assertClose(t, run[field], again[field], field+" of "+name)
 		}
 	}
+	for i, row := range doc["summary"].([]any) {
+		for _, figure := range []string{"be_room_machine_hours", "be_longest_wait_s"} {
+			assert.Equal(t, strings.HasPrefix(dagPolicies[i], "gs-"), row.(map[string]any)[figure] == nil, figure)
+		}
+	}
 	again := document(t, hedge(t, "", args...)).(map[string]any)
 	for i, run := range again["runs"].([]any) {
 		assert.Equal(t, doc["runs"].([]any)[i].(map[string]any)["all"], run.(map[string]any)["all"])
 	}
+}
+
+// What schemes of GS do not have is a dash.
+func TestDAGTablesSayWhatIsNotThere(t *testing.T) {
+	r := hedge(t, "", "compare", "--workload", "dag", "--trace", diamonds(t, 100), "--nodes", "10", "--hours", "0.25",
+		"--load", "0.8", "--policies", "edf,gs-las-dag")
+	require.Zero(t, r.code, r.err)
+	var ends [][]string
+	for line := range strings.Lines(r.out) {
+		if strings.Contains(line, " gs-las-dag ") {
+			words := strings.Fields(line)
+			ends = append(ends, words[len(words)-2:])
+		}
+	}
+	assert.Equal(t, [][]string{{"–", "–"}, {"–", "–"}}, ends)
 }
 
 func TestDAGSimulatesOne(t *testing.T) {

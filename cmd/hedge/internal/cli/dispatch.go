@@ -28,7 +28,7 @@ with its folder.`,
   hedge dispatch submit --to 127.0.0.1:7400 --name hello --tasks 5 -- sh -c 'echo task $HEDGE_TASK'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if c.System, c.Fleet, c.TLS, err = f.open(s.Systems); err != nil {
+			if c.System, c.Fleet, c.TLS, err = f.open(s); err != nil {
 				return err
 			}
 			if c.Place < 0 || c.Place >= len(c.Fleet) {
@@ -112,6 +112,8 @@ its effect in one step that is harmless the second time.`,
 	fs.IntVar(&j.Tasks, "tasks", 1, "number of tasks; each runs the command")
 	fs.DurationVar(&j.Estimate, "estimate", 0, "estimated runtime of a task, for systems that use it")
 	fs.BoolVar(&j.Long, "long", false, "the job is in the class of long jobs")
+	fs.StringToStringVar(&j.Attributes, "attribute", nil,
+		"NAME=VALUE,… of the job that predictors may use, such as user=ann,name=build")
 	fs.StringVar(&j.After, "after", "",
 		"name of an earlier `job`, whose next phase this job is: it starts when that is done")
 	fs.BoolVar(&wait, "wait", false, "end only when the job is done")

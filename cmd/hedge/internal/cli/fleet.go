@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"slices"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hedgesched/hedge/adapters/live"
+	"github.com/hedgesched/hedge/adapters/sim/trace"
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched/agent"
 	"github.com/hedgesched/hedge/sched/bigc"
 	"github.com/hedgesched/hedge/sched/eagle"
@@ -34,6 +38,8 @@ type fleetFlags struct {
 	pigeon    pigeon.Config
 	kairos    kairos.Config
 	bigC      bigc.Config
+	// train is a log, and features what gs-* keep history by.
+	train, features string
 }
 
 func (f *fleetFlags) add(fs *pflag.FlagSet) {
@@ -60,11 +66,14 @@ func (f *fleetFlags) add(fs *pflag.FlagSet) {
 	fs.IntVar(&k.GuardQuanta, "guard-quanta", 2, "time slices for which a task is guarded: kairos")
 	fs.BoolVar(&k.GuardWaits, "guard-waits", false, "make --guard count time slices of waiting: kairos")
 	fs.Float64Var(&f.bigC.ShortShare, "short-nodes", 95, "percent of slots for short jobs: big-c")
+	fs.StringVar(&f.train, "train", "",
+		"log whose jobs are history from the start, the same everywhere: gs-joint, gs-3sigma, gs-3sigmatl, gs-point")
+	fs.StringVar(&f.features, "features", gsFeatures, "features by which these keep history")
 	f.secure.add(fs)
 }
 
 // open makes the system and the list of dispatches. The errors are bad usage.
-func (f *fleetFlags) open(known *systems.Set) (*live.System, live.Fleet, *tls.Config, error) {
+func (f *fleetFlags) open(host *Host) (*live.System, live.Fleet, *tls.Config, error) {
 	if len(f.addresses) == 0 {
 		return nil, nil, nil, fmt.Errorf("--fleet: found none, expected HOST:PORT,…")
 	}
@@ -73,11 +82,11 @@ func (f *fleetFlags) open(known *systems.Set) (*live.System, live.Fleet, *tls.Co
 			return nil, nil, nil, fmt.Errorf("--fleet: found %q, expected HOST:PORT", a)
 		}
 	}
-	chosen, err := chooseOne(known, f.system, workloadTasks)
+	chosen, err := chooseOne(host.Systems, f.system, workloadTasks)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("--system: %w", err)
 	}
-	s, err := f.make(&chosen)
+	s, err := f.make(host, &chosen)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("--system %s: %w", f.system, err)
 	}
@@ -90,7 +99,7 @@ func (f *fleetFlags) open(known *systems.Set) (*live.System, live.Fleet, *tls.Co
 }
 
 // make makes the system of what the registry has of it.
-func (f *fleetFlags) make(s *systems.System) (*live.System, error) {
+func (f *fleetFlags) make(host *Host, s *systems.System) (*live.System, error) {
 	switch of := s.Agents.(type) {
 	case eagle.Switches:
 		c := f.eagle
@@ -119,20 +128,55 @@ func (f *fleetFlags) make(s *systems.System) (*live.System, error) {
 		of.Workers, of.Slots, of.Quantum, of.Interval = f.workers, f.slots, f.kairos.Quantum, f.kairos.Interval
 		return alive(s.Name, of, kairos.New, kairos.Codec{})
 	}
-	scheme, ok := s.Agents.(slearn.Scheme)
-	if !ok {
-		return nil, fmt.Errorf("found a system that cannot be run live")
+	if scheme, ok := s.Agents.(slearn.Scheme); ok {
+		return f.makeGS(host, s.Name, scheme)
 	}
+	return nil, fmt.Errorf("found a system that cannot be run live")
+}
+
+// makeGS makes the generic scheduler. The history is in its name, since a dispatch that is started again with another
+// one would read its journal differently.
+func (f *fleetFlags) makeGS(host *Host, name string, scheme slearn.Scheme) (*live.System, error) {
 	c := slearn.Config{Workers: f.workers, Slots: f.slots, Seed: f.seed}
-	name := fmt.Sprintf("%s %+v", s.Name, c)
-	if err := scheme.Configure(&c, &slearn.Knowledge{ThinLimit: thinLimit}); err != nil {
-		return nil, err // there is no history and no truth here
+	name = fmt.Sprintf("%s %+v", name, c)
+	k := slearn.Knowledge{ThinLimit: thinLimit, History: func() (predict.Predictor, error) {
+		h, sum, err := f.history(host, scheme)
+		name = fmt.Sprintf("%s, features %s, history %.8x", name, f.features, sum)
+		return h, err
+	}}
+	if err := scheme.Configure(&c, &k); err != nil {
+		return nil, err // there is no truth here
 	}
 	made, err := slearn.New(c)
 	if err != nil {
 		return nil, err
 	}
 	return live.NewSystem(name, made, slearn.Codec{}), nil
+}
+
+// history is a history that has learnt from the jobs of --train, and a sum of what it has learnt.
+func (f *fleetFlags) history(host *Host, scheme slearn.Scheme) (predict.Predictor, []byte, error) {
+	features, err := parseFeatures(f.features)
+	if err != nil {
+		return nil, nil, err
+	}
+	h, err := newPast(features, scheme)
+	if err != nil || f.train == "" {
+		return h, nil, err
+	}
+	log, err := readLog(host, f.train, &trace.Options{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("--train: %w", err)
+	}
+	sum := sha256.New()
+	for i := range log.Jobs {
+		o := observed(&log.Jobs[i])
+		if err := h.Observe(o); err != nil {
+			return nil, nil, fmt.Errorf("--train: %w", err)
+		}
+		fmt.Fprintln(sum, o.Job.Submitted.UnixNano(), o.Job.Attributes, math.Float64bits(o.Runtime))
+	}
+	return h, sum.Sum(nil), nil
 }
 
 // thinLimit is GS's, as in its paper.

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/adapters/live"
+	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
@@ -23,14 +25,14 @@ func TestFleet(t *testing.T) {
 		t.Skip("agents are for Unix")
 	}
 	for _, system := range []string{"eagle", "hawk", "pigeon", "siding", "kairos", "big-c", "yarn-fifo", "gs-slearn",
-		"gs-las"} {
+		"gs-las", "gs-joint", "gs-point"} {
 		t.Run(system, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			require.NoError(t, err)
 			require.NoError(t, l.Close())
 			to, dir := l.Addr().String(), t.TempDir()
 			common := []string{"--fleet", to, "--system", system, "--workers", "2", "--short-share", "50", "--group-size", "2",
-				"--reserved", "1", "--interval", "10ms", "--quantum", "100ms", "--dir"}
+				"--reserved", "1", "--interval", "10ms", "--quantum", "100ms", "--train", googleTasks, "--dir"}
 			ctx, cancel := context.WithCancel(t.Context())
 			codes := make(chan int, 3)
 			begin := func(name string, args ...string) {
@@ -43,7 +45,8 @@ func TestFleet(t *testing.T) {
 			begin("dispatch", "dispatch")
 			begin("a", "agent", "--name", "a")
 			begin("b", "agent", "--name", "b")
-			r := hedge(t, "", "dispatch", "submit", "--to", to, "--name", "j", "--tasks", "3", "--wait", "--", "/bin/sh", "-c",
+			r := hedge(t, "", "dispatch", "submit", "--to", to, "--name", "j", "--tasks", "3", "--attribute", "user=u1,name=n1",
+				"--wait", "--", "/bin/sh", "-c",
 				"touch "+dir+"/done$HEDGE_TASK")
 			require.Zero(t, r.code, r.err)
 			assert.Contains(t, r.out, "j: done after ")
@@ -87,7 +90,9 @@ func TestFleetUsage(t *testing.T) {
 		{[]string{"agent", "--fleet", "h:1", "--workers", "60"}, "--tls-cert: found none with address h:1"},
 		{append([]string{"agent"}, good("--system", "3sigma")...), "3sigma"},
 		{append([]string{"agent"}, good("--system", "none")...), "none"},
-		{append([]string{"agent"}, good("--system", "gs-point")...), "no history"},
+		{append([]string{"agent"}, good("--system", "gs-oracle")...), "no truth"},
+		{append([]string{"agent"}, good("--system", "gs-point", "--train", "nowhere")...), "--train: "},
+		{append([]string{"agent"}, good("--system", "gs-joint", "--features", "user+")...), `--features: found "user+"`},
 		{append([]string{"agent"}, good("--workers", "0")...), "the number of workers is 0"},
 		{append([]string{"agent"}, good("--tls-cert", file)...), "--tls-cert: found 1"},
 		{append([]string{"agent"}, good("--tls-cert", file, "--tls-key", file, "--tls-ca", file)...), file},
@@ -105,4 +110,26 @@ func TestFleetUsage(t *testing.T) {
 		assert.Equal(t, exitUsage, r.code, c.args)
 		assert.Contains(t, r.err, c.want, c.args)
 	}
+}
+
+// A dispatch refuses the folder of one with another history: its journal would mean something else.
+func TestFleetsDifferByHistory(t *testing.T) {
+	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
+		t.Skip("agents are for Unix")
+	}
+	dir := t.TempDir()
+	begin := func(train string) error {
+		f := fleetFlags{addresses: []string{"127.0.0.1:1"}, system: "gs-point", workers: 2, slots: 1, train: train,
+			features: gsFeatures}
+		s, fleet, _, err := f.open(&Host{Err: t.Output(), Systems: systems.Builtin()})
+		require.NoError(t, err)
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		return live.RunDispatch(ctx, live.DispatchConfig{System: s, Fleet: fleet, Dir: dir, Listener: l})
+	}
+	require.NoError(t, begin(googleTasks))
+	require.NoError(t, begin(googleTasks))
+	require.ErrorIs(t, begin(""), live.ErrFleet)
 }

@@ -28,10 +28,16 @@ func suits(s *systems.System, workload string) bool {
 	return (s.Agents != nil) == (workload == workloadTasks)
 }
 
-// choose reads a list of systems that suit the workload; "all" is every one but those that stand apart.
+// runs tells whether a system can run a workload, if it is named: a policy for gangs runs tasks, too, each as a job.
+func runs(s *systems.System, workload string) bool {
+	return suits(s, workload) || workload == workloadTasks && plans(s)
+}
+
+// choose reads a list of systems that can run the workload; "all" is every one that is made for it, but those that
+// stand apart.
 func choose(set *systems.Set, list, workload string) ([]string, error) {
 	for _, name := range strings.Split(list, ",") {
-		if s, err := set.Find(strings.TrimSpace(name)); err == nil && !suits(&s, workload) {
+		if s, err := set.Find(strings.TrimSpace(name)); err == nil && !runs(&s, workload) {
 			return nil, unsuited(&s, workload)
 		}
 	}
@@ -41,6 +47,8 @@ func choose(set *systems.Set, list, workload string) ([]string, error) {
 			s, err := set.Find(name)
 			return err == nil && s.Apart
 		})
+	} else if workload == workloadTasks {
+		names = append(names, planners(set)...)
 	}
 	return experiment.ParseNames(list, names)
 }
@@ -51,7 +59,7 @@ func chooseOne(set *systems.Set, name, workload string) (systems.System, error) 
 	switch {
 	case err != nil:
 		return s, fmt.Errorf("found %q, expected one of %s", name, strings.Join(suiting(set, workload), ", "))
-	case !suits(&s, workload):
+	case !runs(&s, workload):
 		return s, unsuited(&s, workload)
 	}
 	return s, nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,6 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/published"
 	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
-	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/records"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/report"
@@ -52,8 +52,8 @@ type taskFlags struct {
 	logDir   string
 	reported bool
 	observer tasklog.Observer // of the run that goes on, if it is followed
-	// interrupted tells that the command is to end.
-	interrupted func() error
+	// planner is what runs a policy that plans the whole cluster.
+	planner centralRun
 	// ownShare tells that --short-share was given; share is what it is otherwise, on enough nodes.
 	ownShare bool
 	share    float64
@@ -69,7 +69,8 @@ func (t *taskFlags) add(fs *pflag.FlagSet) {
 	own.DurationVar(&t.heartbeat, "heartbeat", 7*time.Second, "how old dlwl's knowledge may be (--workload tasks)")
 	own.StringVar(&t.estimate, "estimate", "mean",
 		"by which runtimes easy and conservative plan: requested, forecast, or quantile:Q; "+
-			"with --workload tasks: mean, or uniform:A,B, the mean times a random factor")
+			"with --workload tasks: mean, uniform:A,B, the mean times a random factor, or history, what a policy that plans "+
+			"forecasts")
 	own.Lookup("estimate").DefValue = "requested; mean"
 	own.StringVar(&t.rules, "rules", "paper",
 		"paper, or published: those of the public Eagle simulator (--workload tasks)")
@@ -148,7 +149,7 @@ type tasksRun struct {
 	tasks       []int32 // of all jobs
 	BusyMean    float64 `json:"busy_mean"`
 	MakespanS   float64 `json:"makespan_s"`
-	Messages    int64   `json:"messages"`
+	Messages    *int64  `json:"messages"` // null for a policy that plans, which sends none
 	Events      int64   `json:"events"`
 	EventsPerS  float64 `json:"events_per_s"`
 	WallSWall   float64 `json:"wall_s_wall"`
@@ -189,14 +190,14 @@ func jctOfSeconds(seconds []float64) jct {
 
 // runTasks simulates a task-level workload.
 func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
-	if err := t.finish(cmd, f); err != nil {
+	if err := t.finish(cmd, f, s); err != nil {
 		return err
 	}
 	log, err := readTasks(s, &f.spec, t)
 	if err != nil {
 		return err
 	}
-	d, result, err := t.run(f.policies, log)
+	d, result, err := t.run(cmd.Context(), f.policies, log)
 	if err != nil {
 		return err
 	}
@@ -208,8 +209,8 @@ func runTasks(cmd *cobra.Command, s *Host, f *simulation, t *taskFlags) error {
 }
 
 // run simulates what is configured, which goes by that name.
-func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published.Result, error) {
-	if err := t.interrupted(); err != nil {
+func (t *taskFlags) run(ctx context.Context, policy string, log *taskLog) (*tasksDocument, *published.Result, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	work, err := log.pick(uint64(t.config.Seed))
@@ -228,7 +229,7 @@ func (t *taskFlags) run(policy string, log *taskLog) (*tasksDocument, *published
 		c.Observer = t.observer
 		result, err = published.Run(&work.Workload, c)
 	} else {
-		result, found, err = t.runPaper(work)
+		result, found, err = t.runPaper(ctx, work)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, follow.close(nil))
@@ -267,7 +268,7 @@ func (t *taskFlags) warmUp(run *tasksRun, jobs []published.JobResult) error {
 }
 
 // finish checks the flags and makes the configuration.
-func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
+func (t *taskFlags) finish(cmd *cobra.Command, f *simulation, s *Host) error {
 	if !cmd.Flags().Changed("policy") {
 		f.policies = "eagle"
 	}
@@ -278,8 +279,7 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 	if t.config.Seed, err = strconv.ParseInt(f.seeds, 10, 64); err != nil {
 		return fmt.Errorf("--seed: found %q, expected a whole number", f.seeds)
 	}
-	t.interrupted = cmd.Context().Err
-	if err := t.check(cmd.Flags(), &f.spec); err != nil {
+	if err := t.check(cmd.Flags(), f, s, []systems.System{system}); err != nil {
 		return err
 	}
 	if err := errors.Join(t.use(&system), t.outputs(f)); err != nil {
@@ -291,9 +291,10 @@ func (t *taskFlags) finish(cmd *cobra.Command, f *simulation) error {
 	return outputFile("--jobs-out", t.jobsOut)
 }
 
-// check checks the flags that every system of tasks has, and makes the configuration of them.
-func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
-	c := &t.config
+// check checks the flags for systems of tasks, and makes the configuration of them.
+func (t *taskFlags) check(fs *pflag.FlagSet, f *simulation, host *Host, of []systems.System) error {
+	c, spec := &t.config, &f.spec
+	t.plan(f, host)
 	t.ownShare, t.share = fs.Changed("short-share"), defaultShortShare
 	if err := t.pick.check(fs, spec); err != nil {
 		return err
@@ -307,6 +308,12 @@ func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 	if err := t.checkPaper(fs); err != nil {
 		return err
 	}
+	if err := checkOwners(fs, f.systems, of); err != nil {
+		return err
+	}
+	if t.estimate == byHistory && !slices.ContainsFunc(of, func(s systems.System) bool { return plans(&s) }) {
+		return fmt.Errorf("--estimate: found %s with %s, expected a policy that plans, such as 3sigma", byHistory, of[0].Name)
+	}
 	c.Nodes, c.Heartbeat = spec.Nodes, int((t.heartbeat+time.Second-1)/time.Second)
 	if t.rules == "published" && (t.heartbeat < time.Second || t.heartbeat%time.Second != 0) {
 		return fmt.Errorf("--heartbeat: found %v, expected whole seconds from 1s on", t.heartbeat)
@@ -314,6 +321,7 @@ func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 	if err := t.factors(); err != nil {
 		return err
 	}
+	t.gs.given = fs.Changed("features")
 	if err := t.gs.check(); err != nil {
 		return err
 	}
@@ -322,6 +330,11 @@ func (t *taskFlags) check(fs *pflag.FlagSet, spec *experiment.Spec) error {
 
 // use configures the system, and checks what it makes of the flags.
 func (t *taskFlags) use(s *systems.System) error {
+	if t.planner.of = nil; plans(s) && t.rules != "published" {
+		of := *s
+		t.planner.of, t.config.Variant = &of, eagle.Switches{}
+		return t.planner.try()
+	}
 	variant, ok := s.Agents.(eagle.Switches)
 	switch {
 	case ok:
@@ -333,6 +346,9 @@ func (t *taskFlags) use(s *systems.System) error {
 	c := &t.config
 	if _, isGS := s.Agents.(slearn.Scheme); isGS && t.pick.mix != nil {
 		return fmt.Errorf("%s: found with --generate, expected a log, whose jobs have features", s.Name)
+	}
+	if err := t.paper.checkReserved(s); err != nil {
+		return err
 	}
 	c.Variant, t.paper.agents = variant, s.Agents
 	if !t.ownShare {
@@ -363,17 +379,18 @@ func inTaskFlags(err error) error {
 
 // factors reads --estimate.
 func (t *taskFlags) factors() error {
-	if t.estimate == "mean" {
+	c := &t.config
+	if c.Low, c.High = 0, 0; t.estimate == "mean" || t.estimate == byHistory {
 		return nil
 	}
-	c := &t.config
 	low, high, ok := strings.Cut(strings.TrimPrefix(t.estimate, "uniform:"), ",")
 	var errs [2]error
 	c.Low, errs[0] = strconv.ParseFloat(low, 64)
 	c.High, errs[1] = strconv.ParseFloat(high, 64)
 	bounded := c.Low > 0 && c.High >= c.Low && c.High <= 1000
 	if !strings.HasPrefix(t.estimate, "uniform:") || !ok || errors.Join(errs[:]...) != nil || !bounded {
-		return fmt.Errorf("--estimate: found %q, expected mean, or uniform:A,B with 0 < A <= B <= 1000", t.estimate)
+		return fmt.Errorf("--estimate: found %q, expected mean, history, or uniform:A,B with 0 < A <= B <= 1000",
+			t.estimate)
 	}
 	return nil
 }
@@ -400,8 +417,16 @@ func (t *taskFlags) document(policy string, log *trace.Log, w *agents.Workload, 
 			Short:    jctOf(r.Jobs, func(j *published.JobResult) bool { return !j.Long }),
 			Long:     jctOf(r.Jobs, func(j *published.JobResult) bool { return j.Long }),
 			All:      jctOf(r.Jobs, func(*published.JobResult) bool { return true }),
-			BusyMean: r.Busy, MakespanS: r.Makespan, Messages: r.Messages, Events: r.Events,
+			BusyMean: r.Busy, MakespanS: r.Makespan, Messages: t.messages(r), Events: r.Events,
 			EventsPerS: float64(r.Events) / max(wall, 1e-9), WallSWall: wall, PeakMB: float64(memory.Sys) / (1 << 20)}}
+}
+
+// messages are those of a run of agents.
+func (t *taskFlags) messages(r *published.Result) *int64 {
+	if t.planner.of != nil {
+		return nil
+	}
+	return &r.Messages
 }
 
 // writeJobs writes --jobs-out.

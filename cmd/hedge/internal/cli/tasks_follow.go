@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +16,9 @@ import (
 )
 
 // tasksAlso are the flags of other workloads that --workload tasks has too.
-func tasksAlso() []string { return []string{"log", "report"} }
+func tasksAlso() []string {
+	return []string{"log", "report", "cycle", "engine", "work", "window", "slot"}
+}
 
 // outputs takes --log and --report, and refuses directories that cannot be written to.
 func (t *taskFlags) outputs(f *simulation) error {
@@ -48,6 +51,9 @@ func (t *taskFlags) follow(policy string) (*followed, error) {
 	}
 	h := tasklog.Header{Policy: policy, Seed: t.config.Seed, Workers: t.config.Nodes, Slots: t.paper.cores}
 	h.PauseCost, h.ResumeCost = t.paper.pause, t.paper.resume
+	if t.planner.of != nil {
+		h.PauseCost, h.ResumeCost = 0, 0
+	}
 	if t.rules == "published" {
 		h.Overhead, h.Tolerance = published.Overhead, tolerance
 	}
@@ -120,7 +126,10 @@ func (t *taskFlags) page(w *tasksWorkload, runs []tasksRun) *report.Tasks {
 	for i := range runs {
 		r := &runs[i]
 		one := report.TaskRun{Policy: r.Policy, Seed: r.Seed, Long: r.long, Completions: r.completions,
-			Longest: r.longest, Queues: r.queues, Messages: float64(r.Messages) / float64(max(w.Tasks, 1))}
+			Longest: r.longest, Queues: r.queues, Messages: math.NaN()}
+		if r.Messages != nil {
+			one.Messages = float64(*r.Messages) / float64(max(w.Tasks, 1))
+		}
 		if r.GSFigures != nil {
 			one.Estimates = r.trails
 		}

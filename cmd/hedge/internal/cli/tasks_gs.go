@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,8 @@ type gsFlags struct {
 	factor          float64
 	sampling        slearn.Ratio
 	list            []predict.Feature
+	// given tells that features are not the default.
+	given bool
 }
 
 // gsFeatures are the features of SLearn's paper: application, job name, user, time of submission, processors, memory.
@@ -61,7 +64,7 @@ func (g *gsFlags) check() error {
 	case g.timeout <= 0:
 		return fmt.Errorf("--pilot-timeout: found %v, expected more than 0s", g.timeout)
 	}
-	g.sampling, g.list = slearn.Ratio{}, nil
+	g.sampling = slearn.Ratio{}
 	switch percent, err := strconv.Atoi(strings.TrimSuffix(g.ratio, "%")); {
 	case g.ratio == "adaptive":
 	case g.ratio == "corrected":
@@ -71,12 +74,33 @@ func (g *gsFlags) check() error {
 	default:
 		g.sampling.Fixed = percent
 	}
-	for _, name := range strings.Split(g.features, ",") {
+	var err error
+	g.list, err = parseFeatures(g.features)
+	return err
+}
+
+// parseFeatures reads --features.
+func parseFeatures(text string) (list []predict.Feature, err error) {
+	for _, name := range strings.Split(text, ",") {
 		f, err := predict.ParseFeature(strings.TrimSpace(name))
 		if err != nil {
-			return fmt.Errorf("--features: found %q, expected names such as user,name or user+name", g.features)
+			return nil, fmt.Errorf("--features: found %q, expected names such as user,name or user+name", text)
 		}
-		g.list = append(g.list, f)
+		list = append(list, f)
+	}
+	return list, nil
+}
+
+// checkFeatures refuses a feature that was asked for and that no job has.
+func (g *gsFlags) checkFeatures(l *taskLog) error {
+	if !g.given {
+		return nil
+	}
+	for _, f := range g.list {
+		has := func(j trace.Job) bool { return f.Of(described(&j)) }
+		if !slices.ContainsFunc(l.jobs, has) && !slices.ContainsFunc(l.train, has) {
+			return fmt.Errorf("--features: found %s, expected one that some job of %s has", f.Name(), l.log.Name)
+		}
 	}
 	return nil
 }
@@ -115,7 +139,8 @@ type gsAlarms struct {
 }
 
 // runGS simulates the generic scheduler.
-func (t *taskFlags) runGS(work *taskWork, scheme slearn.Scheme) (*published.Result, *GSFigures, error) {
+func (t *taskFlags) runGS(ctx context.Context, work *taskWork, scheme slearn.Scheme) (
+	*published.Result, *GSFigures, error) {
 	c := slearn.Config{Workers: t.config.Nodes, Slots: t.paper.cores, PilotTimeout: t.gs.timeout,
 		Seed: uint64(t.config.Seed)}
 	truth := make([]float64, len(work.jobs))
@@ -138,7 +163,7 @@ func (t *taskFlags) runGS(work *taskWork, scheme slearn.Scheme) (*published.Resu
 		}
 		c.Predictor = r
 	}
-	found, err := runAgents(t, &work.Workload, c, slearn.New)
+	found, err := runAgents(ctx, t, &work.Workload, c, slearn.New)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,14 +182,10 @@ func described(j *trace.Job) predict.Job {
 // history is a history that has learnt from the jobs of --train. In the paper's schemes it forecasts, as there, from
 // the one feature value that has predicted best.
 func (g *gsFlags) history(work *taskWork, scheme slearn.Scheme) (predict.Predictor, error) {
-	options := predict.HistoryOptions{Features: g.list, Blend: 1}
-	if scheme == slearn.JointScheme {
-		options.Blend = 0 // the default
-	}
-	fresh := func() (predict.Predictor, error) { return predict.NewHistory(&options) }
+	fresh := func() (predict.Predictor, error) { return newPast(g.list, scheme) }
 	h, err := fresh()
 	if err != nil {
-		return nil, fmt.Errorf("--features: %w", err)
+		return nil, err
 	}
 	if g.window > 0 {
 		if h, err = slearn.NewWindow(g.window, fresh); err != nil {
@@ -172,9 +193,7 @@ func (g *gsFlags) history(work *taskWork, scheme slearn.Scheme) (predict.Predict
 		}
 	}
 	for i := range work.train {
-		j := &work.train[i]
-		o := predict.Observation{Job: described(j), Runtime: size(j) / float64(j.Tasks)}
-		if err := h.Observe(o); err != nil {
+		if err := h.Observe(observed(&work.train[i])); err != nil {
 			return nil, err
 		}
 	}
@@ -182,6 +201,24 @@ func (g *gsFlags) history(work *taskWork, scheme slearn.Scheme) (predict.Predict
 		return h, nil
 	}
 	return &changed{h, work.jobs[len(work.jobs)/2].Submit, g.factor}, nil
+}
+
+// newPast is a history without jobs, as the scheme uses it.
+func newPast(features []predict.Feature, scheme slearn.Scheme) (predict.Predictor, error) {
+	options := predict.HistoryOptions{Features: features, Blend: 1}
+	if scheme == slearn.JointScheme {
+		options.Blend = 0 // the default
+	}
+	h, err := predict.NewHistory(&options)
+	if err != nil {
+		return nil, fmt.Errorf("--features: %w", err)
+	}
+	return h, nil
+}
+
+// observed is what a history of GS learns from a job of a log: its mean task time.
+func observed(j *trace.Job) predict.Observation {
+	return predict.Observation{Job: described(j), Runtime: size(j) / float64(j.Tasks)}
 }
 
 // changed multiplies forecasts of jobs that are submitted from a time of the log on.

@@ -105,6 +105,7 @@ func TestFlagsOfGSAreChecked(t *testing.T) {
 		"--thin-limit -1":                     "--thin-limit: found -1",
 		"--features user,,name":               "--features",
 		"--features user,user":                "--features",
+		"--features user,nope":                "--features: found nope, expected one that some job of",
 		"--history-window -1h":                "--history-window",
 		"--history-factor 0":                  "--history-factor",
 		"--pilot-timeout 0s":                  "--pilot-timeout",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -18,6 +19,7 @@ import (
 	"github.com/hedgesched/hedge/sched/pigeon"
 	"github.com/hedgesched/hedge/sched/siding"
 	"github.com/hedgesched/hedge/sched/slearn"
+	"github.com/hedgesched/hedge/sched/systems"
 )
 
 // repair is how long a worker that crashed is away.
@@ -85,16 +87,12 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 		return nil
 	}
 	switch p, seconds := &t.paper, t.config.Cutoff; {
-	case p.cores < 1:
-		return fmt.Errorf("--cores: found %d, expected 1 or more", p.cores)
+	case p.cores < 1 || p.cores > 1_000_000:
+		return fmt.Errorf("--cores: found %d, expected 1 to 1000000", p.cores)
 	case !(seconds >= 0 && seconds <= 1e9):
 		return fmt.Errorf("--cutoff: found %v, expected 0 to 1000000000 seconds", seconds)
 	case t.heartbeat <= 0:
 		return fmt.Errorf("--heartbeat: found %v, expected more than 0", t.heartbeat)
-	case p.pause < 0:
-		return fmt.Errorf("--pause-cost: found %v, expected 0 or more", p.pause)
-	case p.resume < 0:
-		return fmt.Errorf("--resume-cost: found %v, expected 0 or more", p.resume)
 	case p.pigeon.Group < 1:
 		return fmt.Errorf("--group-size: found %d, expected 1 or more", p.pigeon.Group)
 	case p.pigeon.Weight < 1:
@@ -103,17 +101,58 @@ func (t *taskFlags) checkPaper(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--quantum: found %v, expected more than 0", p.kairos.Quantum)
 	case p.kairos.Interval <= 0:
 		return fmt.Errorf("--interval: found %v, expected more than 0", p.kairos.Interval)
+	case !(p.crashes >= 0 && p.crashes <= 1e6):
+		return fmt.Errorf("--fail: found %v, expected 0 to 1000000", p.crashes)
+	case !(p.bigC.ShortShare >= 0 && p.bigC.ShortShare <= 100):
+		return fmt.Errorf("--short-nodes: found %v, expected 0 to 100", p.bigC.ShortShare)
+	}
+	return t.paper.checkRanges()
+}
+
+// checkRanges refuses flags that are out of ranges with two ends.
+func (p *paperFlags) checkRanges() error {
+	for _, d := range []struct {
+		flag string
+		time time.Duration
+	}{{"delay", p.delay}, {"pause-cost", p.pause}, {"resume-cost", p.resume}} {
+		if d.time < 0 || d.time > time.Hour {
+			return fmt.Errorf("--%s: found %v, expected 0s to 1h", d.flag, d.time)
+		}
+	}
+	for _, n := range []struct {
+		flag   string
+		number int
+	}{{"queue", p.kairos.Queue}, {"guard", p.kairos.Guard}, {"guard-quanta", p.kairos.GuardQuanta}} {
+		if n.number < 0 || n.number > 1000 {
+			return fmt.Errorf("--%s: found %d, expected 0 to 1000", n.flag, n.number)
+		}
 	}
 	return nil
 }
 
+// checkReserved refuses more reserved nodes than a group of the system has.
+func (p *paperFlags) checkReserved(s *systems.System) error {
+	if p.pigeon.Reserved >= 0 && p.pigeon.Reserved < p.pigeon.Group || plans(s) || !heeds("reserved", s) {
+		return nil
+	}
+	return fmt.Errorf("--reserved: found %d with %s, expected 0 to below %d, the --group-size", p.pigeon.Reserved, s.Name,
+		p.pigeon.Group)
+}
+
 // runPaper simulates the system as its paper has it: parts that send messages. It has figures of GS, if it is that.
-func (t *taskFlags) runPaper(work *taskWork) (*published.Result, *GSFigures, error) {
+func (t *taskFlags) runPaper(ctx context.Context, work *taskWork) (*published.Result, *GSFigures, error) {
+	if t.planner.of != nil {
+		found, err := t.runCentral(ctx, work)
+		if err != nil {
+			return nil, nil, err
+		}
+		return publish(found), nil, nil
+	}
 	scheme, isGS := t.paper.agents.(slearn.Scheme)
 	if isGS {
-		return t.runGS(work, scheme)
+		return t.runGS(ctx, work, scheme)
 	}
-	found, err := t.runOther(&work.Workload)
+	found, err := t.runOther(ctx, &work.Workload)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,40 +160,40 @@ func (t *taskFlags) runPaper(work *taskWork) (*published.Result, *GSFigures, err
 }
 
 // runOther simulates a system that is told no more of jobs than what package agent has.
-func (t *taskFlags) runOther(work *agents.Workload) (*agents.Result, error) {
+func (t *taskFlags) runOther(ctx context.Context, work *agents.Workload) (*agents.Result, error) {
 	p := &t.paper
 	nodes, seed := t.config.Nodes, uint64(t.config.Seed)
 	switch of := p.agents.(type) {
 	case pigeon.Config:
 		c := p.pigeon
 		c.Workers, c.Slots, c.Seed = nodes, p.cores, seed
-		return runAgents(t, work, c, pigeon.New)
+		return runAgents(ctx, t, work, c, pigeon.New)
 	case siding.Config:
 		of.Workers, of.Slots, of.Seed, of.Group, of.Weight = nodes, p.cores, seed, p.pigeon.Group, p.pigeon.Weight
 		if of.Reserved > 0 {
 			of.Reserved = p.pigeon.Reserved
 		}
-		return runAgents(t, work, of, siding.New)
+		return runAgents(ctx, t, work, of, siding.New)
 	case bigc.Config:
 		c := p.bigC
 		c.Workers, c.Slots = nodes, p.cores
-		return runAgents(t, work, c, bigc.New)
+		return runAgents(ctx, t, work, c, bigc.New)
 	case kairos.Choice:
 		c := p.kairos
 		c.Workers, c.Slots, c.Seed, c.Choice = nodes, p.cores, seed, of
-		return runAgents(t, work, c, kairos.New)
+		return runAgents(ctx, t, work, c, kairos.New)
 	case kairos.Config: // a plain queue
 		of.Workers, of.Slots, of.Quantum, of.Interval = nodes, p.cores, p.kairos.Quantum, p.kairos.Interval
-		return runAgents(t, work, of, kairos.New)
+		return runAgents(ctx, t, work, of, kairos.New)
 	}
 	c := &t.config
-	return runAgents(t, work, eagle.Config{Switches: c.Variant, Workers: c.Nodes, Slots: t.paper.cores,
+	return runAgents(ctx, t, work, eagle.Config{Switches: c.Variant, Workers: c.Nodes, Slots: t.paper.cores,
 		ShortShare: c.ShortShare, MinProbes: c.MinProbes, Heartbeat: t.heartbeat, Seed: uint64(c.Seed)}, eagle.New)
 }
 
 // runAgents simulates a system that is made of its configuration.
-func runAgents[C, M any, S agent.System[M]](t *taskFlags, work *agents.Workload, of C, made func(C) (S, error)) (
-	*agents.Result, error) {
+func runAgents[C, M any, S agent.System[M]](ctx context.Context, t *taskFlags, work *agents.Workload, of C,
+	made func(C) (S, error)) (*agents.Result, error) {
 	c := &t.config
 	system, err := made(of)
 	if err != nil {
@@ -163,9 +202,12 @@ func runAgents[C, M any, S agent.System[M]](t *taskFlags, work *agents.Workload,
 	found, err := agents.Run[M](work, system, agents.Config{Slots: t.paper.cores, Delay: t.paper.delay,
 		Cutoff: time.Duration(math.Round(c.Cutoff * 1e9)), Low: c.Low, High: c.High,
 		PauseCost: t.paper.pause, ResumeCost: t.paper.resume, Crashes: t.paper.crashes, Repair: t.paper.delay + repair,
-		Seed: uint64(c.Seed), Observer: t.observer, Interrupted: t.interrupted})
-	if errors.Is(err, agents.ErrSystem) {
+		Seed: uint64(c.Seed), Observer: t.observer, Interrupted: ctx.Err})
+	switch {
+	case errors.Is(err, agents.ErrSystem):
 		return nil, failed(err)
+	case errors.Is(err, agents.ErrCrashes):
+		return nil, fmt.Errorf("--fail: %w", err)
 	}
 	return found, err
 }

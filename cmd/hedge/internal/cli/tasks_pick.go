@@ -127,7 +127,10 @@ func readTasks(s *Host, spec *experiment.Spec, t *taskFlags) (*taskLog, error) {
 		}
 		tasks += log.Jobs[i].Tasks
 	}
-	return l, l.split(s, spec)
+	if err := l.split(s, spec); err != nil {
+		return nil, err
+	}
+	return l, t.gs.checkFeatures(l)
 }
 
 // split takes the jobs of --train away.
@@ -152,6 +155,10 @@ func (l *taskLog) split(s *Host, spec *experiment.Spec) error {
 	})
 	if len(l.jobs) == 0 {
 		return fmt.Errorf("%s: no job is left to run, of %d", l.log.Name, len(l.log.Jobs))
+	}
+	if n := l.pickFlags.jobs; n > len(l.jobs) {
+		return fmt.Errorf("--jobs: found %d, expected at most %d, what there is to draw from in %s", n, len(l.jobs),
+			l.log.Name)
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ func onTasks(t *testing.T, command string, args ...string) (out, errs string, st
 	require.NoError(t, os.WriteFile(trace, []byte("0 2 10 8 12\n5 1 100 100\n"), 0o600))
 	var o, e bytes.Buffer
 	base := []string{command, "--workload", "tasks", "--trace", trace, "--nodes", "50"}
-	status = Main(context.Background(), append(base, args...), Host{In: bytes.NewReader(nil), Out: &o, Err: &e})
+	status = Main(context.Background(), append(base, args...),
+		Host{In: bytes.NewReader(nil), Out: &o, Err: &e, Engines: engines.Builtin()})
 	return o.String(), e.String(), status
 }
 
@@ -53,11 +54,11 @@ func TestSimulateTasksByPublishedRules(t *testing.T) {
 
 func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--policy":    {"--policy", "3sigma", "--rules", "published"},
-		"--rules":     {"--rules", "house"},
-		"--heartbeat": {"--rules", "published", "--heartbeat", "1500ms"},
-		"--estimate":  {"--rules", "published", "--estimate", "uniform:2,1"},
-		"--racks":     {"--rules", "published", "--racks", "2"},
+		"3sigma: found with --rules published": {"--policy", "3sigma", "--rules", "published"},
+		"--rules":                              {"--rules", "house"},
+		"--heartbeat":                          {"--rules", "published", "--heartbeat", "1500ms"},
+		"--estimate":                           {"--rules", "published", "--estimate", "uniform:2,1"},
+		"--racks":                              {"--rules", "published", "--racks", "2"},
 		"--short-share: found 100, expected 0 to below 100": {"--rules", "published",
 			"--short-share", "100"},
 		"--short-share: found 1, expected a partition and a share of at least one of 50 nodes": {"--rules", "published",
@@ -69,19 +70,31 @@ func TestSimulateTasksRefusesBadFlags(t *testing.T) {
 		"--nodes: found 1, expected at least 2":      {"--rules", "published", "--nodes", "1"},
 		"--jobs-out: found - with --json":            {"--rules", "published", "--jobs-out", "-", "--json"},
 		`expected window, e2e, replay, dag or tasks`: {"--workload", "day"},
-		"--cores":            {"--cores", "0"},
-		"--delay":            {"--rules", "published", "--delay", "1ms"},
-		"the delay":          {"--delay", "-1s"},
-		"pigeon":             {"--rules", "published", "--policy", "pigeon"},
-		"--group":            {"--policy", "pigeon", "--group-size", "0"},
-		"--weight":           {"--policy", "pigeon", "--weight", "0"},
-		"--pause-cost":       {"--policy", "siding", "--pause-cost", "-1s"},
-		"--resume-cost":      {"--policy", "siding", "--resume-cost", "-1s"},
-		"--quantum":          {"--policy", "kairos", "--quantum", "0s"},
-		"--interval":         {"--policy", "kairos", "--interval", "0s"},
-		"the share of short": {"--policy", "big-c", "--short-nodes", "101"},
-		"the queue":          {"--policy", "kairos", "--queue", "-1"},
-		"the crashes":        {"--fail", "-1"},
+		"--cores":                                 {"--cores", "0"},
+		"--delay":                                 {"--rules", "published", "--delay", "1ms"},
+		"--delay: found -1s, expected 0s to 1h":   {"--delay", "-1s"},
+		"--delay: found 2h0m0s":                   {"--delay", "2h"},
+		"--pause-cost: found 2h":                  {"--policy", "siding", "--pause-cost", "2h"},
+		"--fail: found 2e+06":                     {"--fail", "2000000"},
+		"--fail: found NaN":                       {"--fail", "NaN"},
+		"--guard: found -1":                       {"--policy", "kairos", "--guard", "-1"},
+		"--guard-quanta: found 1001":              {"--policy", "kairos", "--guard-quanta", "1001"},
+		"--short-nodes: found -1":                 {"--policy", "big-c", "--short-nodes", "-1"},
+		"--reserved: found -1 with pigeon":        {"--policy", "pigeon", "--reserved", "-1"},
+		"expected 0 to below 2, the --group-size": {"--policy", "siding-nopause", "--group-size", "2"},
+		"--fail: bad parameters: too many crashes: 100000 an hour on 50 workers, so that a task of 1m40s would": {
+			"--fail", "100000"},
+		"--jobs: found 3, expected at most 2":   {"--jobs", "3"},
+		"pigeon":                                {"--rules", "published", "--policy", "pigeon"},
+		"--group":                               {"--policy", "pigeon", "--group-size", "0"},
+		"--weight":                              {"--policy", "pigeon", "--weight", "0"},
+		"--pause-cost":                          {"--policy", "siding", "--pause-cost", "-1s"},
+		"--resume-cost":                         {"--policy", "siding", "--resume-cost", "-1s"},
+		"--quantum":                             {"--policy", "kairos", "--quantum", "0s"},
+		"--interval":                            {"--policy", "kairos", "--interval", "0s"},
+		"--short-nodes":                         {"--policy", "big-c", "--short-nodes", "101"},
+		"--queue: found -1, expected 0 to 1000": {"--policy", "kairos", "--queue", "-1"},
+		"--fail: found -1":                      {"--fail", "-1"},
 	} {
 		_, errs, status := simulateTasks(t, args...)
 		assert.Equal(t, exitUsage, status, want)
@@ -174,8 +187,9 @@ func TestSystemsSuitTheirWorkload(t *testing.T) {
 	}{
 		{"compare --policies eagle,3sigma", `--policies: found "eagle" with --workload window, expected --workload tasks`},
 		{"simulate --policy hawk", `--policy: found "hawk" with --workload window, expected --workload tasks`},
-		{"compare --workload tasks --rules published --policies eagle,3sigma",
-			`--policies: found "3sigma" with --workload tasks, expected another`},
+		{"compare --workload tasks --rules published --policies eagle,3sigma", `3sigma: found with --rules published`},
+		{"compare --workload tasks --policies eagle,dist", `found "dist" with --workload tasks, expected --workload shared`},
+		{"compare --workload tasks --policies eagle,edf-share", `found "edf-share" with --workload tasks`},
 		{"compare --workload tasks --rules published --policies eagle,eagle", `--policies: found "eagle" twice`},
 		{"compare --workload tasks --rules published --policies eagel",
 			`--policies: found "eagel", expected all or some of eagle, `},
@@ -237,7 +251,8 @@ func TestSimulateTasksByThePapersRules(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(out), &d))
 		assert.InDelta(t, 12+starts[0], d.Run.Short.JCT.P50, 1e-9, policy)
 		assert.InDelta(t, 100+starts[1], d.Run.Long.JCT.P99, 1e-9, policy)
-		assert.Positive(t, d.Run.Messages, policy)
+		require.NotNil(t, d.Run.Messages, policy)
+		assert.Positive(t, *d.Run.Messages, policy)
 	}
 	out, errs, status := simulateTasks(t, "--delay", "1s", "--cores", "4", "--fail", "100")
 	require.Zero(t, status, errs)

@@ -76,6 +76,8 @@ type Planning struct {
 	Budget  float64 `json:"budget"`
 	// Estimate is by what easy and conservative plan; empty where that is the times requested.
 	Estimate string `json:"estimate,omitempty"`
+	// ReserveAfterS is for how long a job waits until 3sigma and keep reserve nodes for it; absent where they never do.
+	ReserveAfterS float64 `json:"reserve_after_s,omitempty"`
 	// Work limits engines whose plans work alone fixes, Time the others; the one that does not is 0.
 	Work  int64   `json:"work_per_cycle"`
 	TimeS float64 `json:"time_per_cycle_s"`
@@ -86,8 +88,8 @@ type Run struct {
 	sim.Metrics
 	// RealisedUtility is the sum of what completed jobs are worth at their completion, whole jobs where they have stages.
 	RealisedUtility float64 `json:"realised_utility"`
-	// BestEffort is what became of jobs without deadlines.
-	BestEffort BestEffort `json:"best_effort"`
+	// BestEffort is what became of jobs without deadlines; nil for schemes of GS, which place tasks and not jobs.
+	BestEffort *BestEffort `json:"best_effort"`
 	// All are the jobs of a workload of stages, each counted once.
 	All *All `json:"all,omitempty"`
 	// StartEstimates are there if they were asked for.
@@ -167,5 +169,5 @@ func (s *Spec) planningDocument(window, slot time.Duration) Planning {
 	}
 	return Planning{Engine: s.Engine, Estimate: estimate,
 		CycleS: s.Cycle.Seconds(), WindowS: window.Seconds(), SlotS: slot.Seconds(),
-		Budget: s.Budget, Work: s.workPerCycle(), TimeS: s.timePerCycle().Seconds()}
+		ReserveAfterS: s.Reserve.Seconds(), Budget: s.Budget, Work: s.workPerCycle(), TimeS: s.timePerCycle().Seconds()}
 }

@@ -18,7 +18,7 @@ type BestEffort struct {
 }
 
 // bestEffort computes the figures of a run on a number of nodes, one task each, of which the first span is measured.
-func bestEffort(records []sim.JobRecord, nodes int, span time.Duration) BestEffort {
+func bestEffort(records []sim.JobRecord, nodes int, span time.Duration) *BestEffort {
 	last := time.Duration(0)
 	for i := range records {
 		last = max(last, records[i].Stop, records[i].Submit)
@@ -42,6 +42,6 @@ func bestEffort(records []sim.JobRecord, nodes int, span time.Duration) BestEffo
 		}
 		longest = max(longest, wait)
 	}
-	return BestEffort{RoomMachineHours: max(0, min(work, float64(float64(nodes)*span.Hours())-held)),
+	return &BestEffort{RoomMachineHours: max(0, min(work, float64(float64(nodes)*span.Hours())-held)),
 		LongestWaitS: longest.Seconds()}
 }

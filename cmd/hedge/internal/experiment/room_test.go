@@ -25,5 +25,5 @@ func TestRoom(t *testing.T) {
 	assert.InDelta(t, 3, got.RoomMachineHours, 1e-12)
 	assert.InDelta(t, 3.75*3600, got.LongestWaitS, 1e-9, "b waits to the end")
 	assert.InDelta(t, 0.5, bestEffort(records, 1, h).RoomMachineHours, 1e-12, "capacity is less than the work")
-	assert.Zero(t, bestEffort(nil, 1, h))
+	assert.Zero(t, *bestEffort(nil, 1, h))
 }

@@ -2,13 +2,19 @@ package experiment
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/agents"
+	"github.com/hedgesched/hedge/adapters/sim/tasklog"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
+	"github.com/hedgesched/hedge/cmd/hedge/internal/stats"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched/agent"
 	"github.com/hedgesched/hedge/sched/slearn"
@@ -41,13 +47,14 @@ func (e *Experiment) runStages(
 	if err != nil {
 		return nil, err
 	}
-	run := agents.Config{Slots: c.Slots, Seed: uint64(s.Seeds[at])}
+	var seen observers
 	var watch *stageWatch
 	if e.shown != nil && at == 0 {
 		watch = newStageWatch(g, *e.shown)
-		run.Observer = watch
+		seen = append(seen, watch)
 	}
-	found, err := agents.Run[slearn.Message](&g.work, system, run)
+	run := agents.Config{Slots: c.Slots, Seed: uint64(s.Seeds[at]), Cutoff: math.MaxInt64, Observer: &seen}
+	found, err := g.simulate(system, run, &seen, name, s.LogDir)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +68,44 @@ func (e *Experiment) runStages(
 		out.Gantt = watch.finish()
 	}
 	return out, nil
+}
+
+// observers are told of everything, one after the other.
+type observers []tasklog.Observer
+
+// Observe is that of tasklog.Observer.
+func (o observers) Observe(r *tasklog.Record) {
+	for _, one := range o {
+		one.Observe(r)
+	}
+}
+
+// simulate runs the workload. If there is a folder, it leaves a log in it, in which each stage is a job.
+func (g *graph) simulate(
+	s *slearn.System, c agents.Config, seen *observers, name, dir string,
+) (r *agents.Result, err error) {
+	if dir == "" {
+		return agents.Run[slearn.Message](&g.work, s, c)
+	}
+	file, err := os.Create(filepath.Join(dir, fmt.Sprintf("%s-%d.tasks", name, c.Seed)))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	log := tasklog.NewWriter(file,
+		&tasklog.Header{Policy: name, Seed: int64(c.Seed), Workers: s.Workers(), Slots: c.Slots})
+	*seen = append(*seen, log)
+	if r, err = agents.Run[slearn.Message](&g.work, s, c); err != nil {
+		return nil, err
+	}
+	var seconds []float64
+	for i := range r.Jobs {
+		seconds = append(seconds, (r.Jobs[i].End - r.Jobs[i].Submit).Seconds())
+	}
+	slices.Sort(seconds)
+	all := tasklog.Class{Jobs: len(seconds), Mean: stats.Mean(seconds), P50: stats.Between(seconds, 0.5),
+		P90: stats.Between(seconds, 0.9), P99: stats.Between(seconds, 0.99)}
+	return r, log.Close(&tasklog.Figures{Short: all, All: all, Makespan: r.Makespan.Seconds()})
 }
 
 // graph is a workload of jobs of stages for schedulers of tasks.
@@ -133,6 +178,7 @@ func (g *graph) figures(found *agents.Result, tasksPerNode int) *Run {
 		}
 		took := end - j.Arrive
 		all = append(all, took.Seconds())
+		run.RealisedUtility += j.Worth().At(took.Seconds())
 		work /= 3600 * float64(tasksPerNode)
 		count(&run.Goodput, j, work)
 		if end <= g.of.Span {

@@ -9,24 +9,25 @@ import (
 
 // Summary is a policy's figures over the seeds, each a mean with its 95 % interval.
 type Summary struct {
-	Policy            string         `json:"policy"`
-	MissRate          stats.Interval `json:"miss_rate"`
-	SLOGoodput        stats.Interval `json:"slo_goodput_machine_hours"`
-	BEGoodput         stats.Interval `json:"be_goodput_machine_hours"`
-	WorkInSpan        stats.Interval `json:"work_in_window_machine_hours"`
-	SLOWorkInSpan     stats.Interval `json:"slo_work_in_window_machine_hours"`
-	BEWorkInSpan      stats.Interval `json:"be_work_in_window_machine_hours"`
-	GivenUp           stats.Interval `json:"given_up"`
-	BELatency         stats.Interval `json:"be_latency_s"`
-	JCT               stats.Interval `json:"jct_s"`
-	Preemptions       stats.Interval `json:"preemptions"`
-	LostHours         stats.Interval `json:"lost_machine_hours"`
-	RealisedUtility   stats.Interval `json:"realised_utility"`
-	BERoom            stats.Interval `json:"be_room_machine_hours"`
-	BELongestWait     stats.Interval `json:"be_longest_wait_s"`
-	Utilisation       stats.Interval `json:"utilisation"`
-	UtilisationInSpan stats.Interval `json:"utilisation_in_window"`
-	CycleP99          stats.Interval `json:"cycle_p99_ms"`
+	Policy          string         `json:"policy"`
+	MissRate        stats.Interval `json:"miss_rate"`
+	SLOGoodput      stats.Interval `json:"slo_goodput_machine_hours"`
+	BEGoodput       stats.Interval `json:"be_goodput_machine_hours"`
+	WorkInSpan      stats.Interval `json:"work_in_window_machine_hours"`
+	SLOWorkInSpan   stats.Interval `json:"slo_work_in_window_machine_hours"`
+	BEWorkInSpan    stats.Interval `json:"be_work_in_window_machine_hours"`
+	GivenUp         stats.Interval `json:"given_up"`
+	BELatency       stats.Interval `json:"be_latency_s"`
+	JCT             stats.Interval `json:"jct_s"`
+	Preemptions     stats.Interval `json:"preemptions"`
+	LostHours       stats.Interval `json:"lost_machine_hours"`
+	RealisedUtility stats.Interval `json:"realised_utility"`
+	// BERoom and BELongestWait are nil for schemes of GS, and so is CycleP99: they have no cycles.
+	BERoom            *stats.Interval `json:"be_room_machine_hours"`
+	BELongestWait     *stats.Interval `json:"be_longest_wait_s"`
+	Utilisation       stats.Interval  `json:"utilisation"`
+	UtilisationInSpan stats.Interval  `json:"utilisation_in_window"`
+	CycleP99          *stats.Interval `json:"cycle_p99_ms"`
 	// GapMean is nil where engines were used and none proved a bound.
 	GapMean *stats.Interval `json:"gap_mean"`
 }
@@ -59,22 +60,37 @@ func Summarise(policies []string, runs []Run) []Summary {
 			LostHours:         of(func(m *Run) float64 { return m.LostMachineHours }),
 			Utilisation:       of(func(m *Run) float64 { return m.Utilisation }),
 			UtilisationInSpan: of(func(m *Run) float64 { return m.UtilisationInWindow }),
-			CycleP99:          of(func(m *Run) float64 { return m.CycleMS.P99 }),
 			RealisedUtility:   of(func(m *Run) float64 { return m.RealisedUtility }),
-			BERoom:            of(func(m *Run) float64 { return m.BestEffort.RoomMachineHours }),
-			BELongestWait:     of(func(m *Run) float64 { return m.BestEffort.LongestWaitS }),
-			GapMean:           gaps(name, runs),
+			CycleP99: some(name, runs, func(m *Run) *float64 {
+				if m.Cycles == 0 {
+					return nil
+				}
+				return &m.CycleMS.P99
+			}),
+			BERoom: some(name, runs, func(m *Run) *float64 {
+				if m.BestEffort == nil {
+					return nil
+				}
+				return &m.BestEffort.RoomMachineHours
+			}),
+			BELongestWait: some(name, runs, func(m *Run) *float64 {
+				if m.BestEffort == nil {
+					return nil
+				}
+				return &m.BestEffort.LongestWaitS
+			}),
+			GapMean: some(name, runs, func(m *Run) *float64 { return m.Metrics.Solver.GapMean }),
 		})
 	}
 	return out
 }
 
-// gaps is the mean gap of a policy's runs that have one.
-func gaps(policy string, runs []Run) *stats.Interval {
+// some is a figure of a policy's runs that have it; nil if none has.
+func some(policy string, runs []Run, figure func(*Run) *float64) *stats.Interval {
 	var values []float64
 	for i := range runs {
-		if g := runs[i].Metrics.Solver.GapMean; runs[i].Policy == policy && g != nil {
-			values = append(values, *g)
+		if f := figure(&runs[i]); runs[i].Policy == policy && f != nil {
+			values = append(values, *f)
 		}
 	}
 	if len(values) == 0 {
@@ -104,14 +120,17 @@ func Columns() []Column {
 		{"preempted", 1, func(s *Summary) stats.Interval { return s.Preemptions }},
 		{"lost", 1, func(s *Summary) stats.Interval { return s.LostHours }},
 		{"busy %", 100, func(s *Summary) stats.Interval { return s.UtilisationInSpan }},
-		{"gap %", 100, func(s *Summary) stats.Interval {
-			if s.GapMean == nil {
-				return stats.Interval{Mean: math.NaN()}
-			}
-			return *s.GapMean
-		}},
-		{"cycle p99 ms", 1, func(s *Summary) stats.Interval { return s.CycleP99 }},
+		{"gap %", 100, func(s *Summary) stats.Interval { return known(s.GapMean) }},
+		{"cycle p99 ms", 1, func(s *Summary) stats.Interval { return known(s.CycleP99) }},
 	}
+}
+
+// known is a figure that may not be there.
+func known(figure *stats.Interval) stats.Interval {
+	if figure == nil {
+		return stats.Interval{Mean: math.NaN()}
+	}
+	return *figure
 }
 
 // WorthColumns are the figures of the table that weighs policies against what there is to be had.
@@ -119,8 +138,8 @@ func WorthColumns() []Column {
 	return []Column{
 		{"realised utility", 1, func(s *Summary) stats.Interval { return s.RealisedUtility }},
 		{"BE goodput", 1, func(s *Summary) stats.Interval { return s.BEWorkInSpan }},
-		{"BE room", 1, func(s *Summary) stats.Interval { return s.BERoom }},
-		{"longest BE wait min", 1.0 / 60, func(s *Summary) stats.Interval { return s.BELongestWait }},
+		{"BE room", 1, func(s *Summary) stats.Interval { return known(s.BERoom) }},
+		{"longest BE wait min", 1.0 / 60, func(s *Summary) stats.Interval { return known(s.BELongestWait) }},
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/chart"
@@ -31,7 +32,7 @@ type TaskRun struct {
 	// the job takes as long.
 	Completions, Longest []float64
 	Queues               *Queues
-	// Messages is the number of them for each task.
+	// Messages is the number of them for each task, NaN for a policy that sends none.
 	Messages float64
 	// Estimates are, of each job, its estimated size over the true one after 0, 1, 2, … of its pilots, up to
 	// [MostPilots]: NaN while there was no estimate. They are empty for jobs that have none, and nil for policies
@@ -185,9 +186,12 @@ func taskMessages(p *page, d *Tasks) error {
 	for i, policy := range d.policies() {
 		var per []float64
 		for k := range d.Runs {
-			if d.Runs[k].Policy == policy {
+			if d.Runs[k].Policy == policy && !math.IsNaN(d.Runs[k].Messages) {
 				per = append(per, d.Runs[k].Messages)
 			}
+		}
+		if per == nil {
+			continue
 		}
 		iv := stats.Of(per)
 		b := chart.Bar{Label: policy, Value: iv.Mean, Text: figures.Interval(iv, 1), Color: i}
@@ -195,6 +199,9 @@ func taskMessages(p *page, d *Tasks) error {
 			b.Low, b.High = max(0, iv.CI95[0]), iv.CI95[1]
 		}
 		bars = append(bars, b)
+	}
+	if bars == nil {
+		return nil
 	}
 	text := "Messages that would cross a network, over the number of tasks: lower is better."
 	svg, err := chart.Bars("Messages for each task. "+text, "messages for each task", bars)
