@@ -16,7 +16,7 @@ LIBRARIES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-libclp-dev li
 PACKAGES := $(LIBRARIES) coinor-cbc lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven prometheus
 SERVERS := etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad yarn
 
-.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters storms race lint fmt vet apidiff tidy docs bench bench-solvers results clean
+.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters shared-nomad storms race lint fmt vet apidiff tidy docs bench bench-solvers results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
@@ -72,6 +72,10 @@ test: deps highs scip ortools servers
 test-clusters: servers
 	@for m in $(CLUSTERS); do echo "== test $$m"; (cd $$m && $(GO) test -p 1 -timeout 60m ./...) || exit 1; done
 
+## shared-nomad: 540 tasks that share a node of Nomad, with four times the memory asked for that they use; as root
+shared-nomad: servers
+	cd adapters/nomad && $(GO) test -run TestSharedMachines -placements 540 -timeout 60m -v .
+
 ## storms: agents and schedulers of live systems, killed at random in 20 runs each
 storms:
 	cd adapters/live && $(GO) test -run Storms -storms 20 -timeout 30m .
@@ -100,10 +104,11 @@ apidiff:
 tidy:
 	$(GO) run ./internal/release tidy
 
-## results: docs/results.md from public logs, which it downloads into logs/ (an hour; goes on where it was interrupted)
+## results: docs/results.md and docs/tasks.md from public logs, which it downloads into logs/ (an hour; goes on where it was interrupted)
 results: hedge
 	./docs/fetch-logs.sh logs
 	./bin/hedge results --traces @docs/logs.txt --sweeps google-30min
+	./bin/hedge results --only tasks --traces @docs/tasks.txt --out docs/tasks.md --notes docs/tasks-notes.md
 
 ## bench: the benchmarks of docs/benchmarks.md
 bench:

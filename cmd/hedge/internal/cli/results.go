@@ -32,7 +32,8 @@ func newResults(s *Host) *cobra.Command {
 		Short: "Run the paper's experiments on several logs and write docs/results.md",
 		Long: `results runs, on every log, prediction and all policies, and on those of --sweeps the ablation over slack, the
 load sweep, the sweep over samples of history and the perturbation grid, how often the probabilities that 3sigma tells come true, and how estimates of starts
-come out (on logs that ask for it with only=starts, or on all with --only starts); it writes tables with 95 % intervals,
+come out (on logs that ask for it with only=starts, or on all with --only starts), and comparisons of hedge compare
+--workload tasks (on logs that ask for them with tasks=FLAGS); it writes tables with 95 % intervals,
 beside each the paper's claims and whether they hold. Finished parts are kept in --cache, so that an interrupted
 run goes on where it was and --only does one section at a time; parts of another commit are refused unless --mix. Explanations come from the notes file,
 whose "## section" headings name where they go.`,
@@ -115,7 +116,7 @@ func (r *resultsFlags) plan(s *Host, f *workloadFlags) (*results.Plan, error) {
 	}
 	p := &results.Plan{Base: f.spec, Engines: s.Engines, Systems: s.Systems, Cache: r.cache, Fresh: r.fresh, Mix: r.mix,
 		Commit: r.commit, Machine: machine(), Now: time.Now,
-		Command: commandLine(os.Args[1:]), Tell: func(what string) { note(s, "%s", what) }}
+		Compare: s.compareTasks, Command: commandLine(os.Args[1:]), Tell: func(what string) { note(s, "%s", what) }}
 	if p.Commit == "" {
 		p.Commit = commit()
 	}
@@ -137,6 +138,16 @@ func (r *resultsFlags) plan(s *Host, f *workloadFlags) (*results.Plan, error) {
 	}
 	p.Notes = string(text)
 	return p, nil
+}
+
+// compareTasks is the document of hedge compare --workload tasks with these arguments.
+func (s *Host) compareTasks(ctx context.Context, args []string) ([]byte, error) {
+	var out, errs bytes.Buffer
+	host := Host{In: s.In, Out: &out, Err: &errs, Engines: s.Engines, Systems: s.Systems}
+	if status := Main(ctx, append([]string{"compare", "--workload", workloadTasks}, args...), host); status != exitDone {
+		return nil, errors.New(strings.TrimPrefix(strings.TrimSpace(errs.String()), "hedge: "))
+	}
+	return out.Bytes(), nil
 }
 
 // logs fills in the logs of the plan and which of them the sweeps run on.

@@ -22,6 +22,7 @@ var titles = map[string]string{
 	"perturbation": "Perturbed estimates",
 	"reliability":  "Probabilities told",
 	"starts":       "Starts, estimated and true",
+	"tasks":        "Tasks placed one by one",
 }
 
 // page is Markdown being written.
@@ -99,6 +100,8 @@ func (p *page) section(section string, cells []kept) {
 		p.reliability(cells)
 	case "starts":
 		p.starts(cells)
+	case "tasks":
+		p.tasks(cells)
 	default:
 		p.sweep(section, cells)
 	}
@@ -140,6 +143,12 @@ func (p *Plan) preamble(w *page, found map[string][]kept) {
 	w.line("")
 	w.line("The explanations are from the notes file, everything else is computed.")
 	w.line("")
+	if len(found) == 1 && found["tasks"] != nil {
+		w.line("± is half of the 95 %% confidence interval over the seeds (Student's t).")
+		w.line("")
+		w.line("Machine: %s. Commit: %s.", p.Machine, strings.Join(commits(found, p.Commit), ", "))
+		return
+	}
 	w.line("%d nodes in %d racks, load %.1f unless swept, %g h of submissions unless the log's table below says "+
 		"otherwise, seeds %s, a cycle every %v; plans are", p.Base.Nodes, p.Base.Racks, p.Base.Load,
 		p.Base.Hours, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Base.Seeds), " ", ", "), "[]"), p.Base.Cycle)

@@ -6,6 +6,7 @@ package results
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,7 +23,7 @@ import (
 
 // Sections are the parts of the page, in its order.
 func Sections() []string {
-	return []string{"prediction", "variants", "slack", "load", "samples", "perturbation", "reliability", "starts"}
+	return []string{"prediction", "variants", "slack", "load", "samples", "perturbation", "reliability", "starts", "tasks"}
 }
 
 // Trace is a log and what differs from the base for it.
@@ -38,6 +39,8 @@ type Trace struct {
 	Source string
 	// Optional logs are left out where their file is missing.
 	Optional bool
+	// Tasks are flags of hedge compare --workload tasks, a comparison each.
+	Tasks []string
 }
 
 // Plan says what to run.
@@ -58,6 +61,8 @@ type Plan struct {
 	Fresh, Mix bool
 	// Command, Commit and Machine head the page; Notes is the text of the notes file.
 	Command, Commit, Machine, Notes string
+	// Compare runs hedge compare --workload tasks with the arguments, and returns its document.
+	Compare func(ctx context.Context, args []string) ([]byte, error)
 	// Now times predictions; nil reports no times.
 	Now func() time.Time
 	// Tell is told of each cell as it begins, with how many are left.
@@ -70,7 +75,8 @@ type Plan struct {
 const Builtin = "builtin"
 
 // ParseTraces reads name=path[?tasks-per-node=N&hours=H&cycle=D&train=FILE&workload=KIND&only=SECTION&optional=true]
-// separated by commas.
+// separated by commas. In a file there may also be &tasks=FLAGS, the flags of a comparison of section tasks, with + for
+// blanks.
 func ParseTraces(list string) ([]Trace, error) {
 	return parseTraces(strings.Split(list, ","), func(int) string { return "" })
 }
@@ -85,7 +91,7 @@ func ParseTraceFile(name, text string) ([]Trace, error) {
 			continue
 		}
 		item, source, _ := strings.Cut(line, " ")
-		if _, err := ParseTraces(item); err != nil {
+		if _, err := parseTrace(item); err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", name, i+1, err)
 		}
 		items, sources = append(items, item), append(sources, strings.TrimSpace(source))
@@ -150,6 +156,8 @@ func (t *Trace) set(key string, values []string) error {
 			return fmt.Errorf("workload: found %q, expected window, e2e or replay", value)
 		}
 		t.Workload = value
+	case "tasks":
+		t.Tasks = values
 	case "optional":
 		t.Optional = value == "true"
 	case "hours":
@@ -172,7 +180,8 @@ func (t *Trace) set(key string, values []string) error {
 		}
 		t.Only = values
 	default:
-		return fmt.Errorf("found option %q, expected tasks-per-node, hours, cycle, train, workload, only or optional", key)
+		return fmt.Errorf("found option %q, expected tasks-per-node, hours, cycle, train, workload, only, tasks or "+
+			"optional", key)
 	}
 	return nil
 }
@@ -224,6 +233,10 @@ func (p *Plan) cells(section string, t *Trace) []cell {
 		add("base", []string{"3sigma"}, func(s *experiment.Spec) { s.Observe = true })
 	case "starts":
 		add("base", startPolicies, func(s *experiment.Spec) { s.Estimates = true })
+	case "tasks":
+		for _, flags := range t.Tasks {
+			out = append(out, cell{section, t.Name, flags, experiment.Spec{Trace: t.Path}})
+		}
 	case "slack":
 		for _, v := range slacks {
 			add(fmt.Sprintf("%g %%", v), slackPolicies, func(s *experiment.Spec) { s.Slack = []float64{v / 100} })
@@ -263,6 +276,8 @@ func (p *Plan) takesPart(section string, t *Trace) bool {
 	switch section {
 	case "starts": // beside other sections only where a log asks for it
 		return t.Only != nil || slices.Equal(p.Only, []string{section})
+	case "tasks":
+		return len(t.Tasks) > 0
 	case "prediction", "variants", "reliability":
 		return true
 	}

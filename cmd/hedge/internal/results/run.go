@@ -29,6 +29,8 @@ type kept struct {
 	Profile  *profile.Document    `json:"profile,omitempty"`
 	// Reliability counts the probabilities told, by bin.
 	Reliability []bin `json:"reliability,omitempty"`
+	// Tasks is of section tasks.
+	Tasks *taskDocument `json:"tasks,omitempty"`
 }
 
 // ErrInput marks what is wrong with the logs, the notes or the settings, not with the work.
@@ -168,6 +170,9 @@ func (r *runner) left() string {
 
 // run runs a cell.
 func (r *runner) run(ctx context.Context, c *cell) (*kept, error) {
+	if c.section == "tasks" {
+		return r.compareTasks(ctx, c)
+	}
 	if err := r.read(c.spec.Trace); err != nil {
 		return nil, err
 	}
@@ -221,7 +226,9 @@ func (r *runner) file(c *cell) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data = append(data, c.section...)
+	if data = append(data, c.section...); c.section == "tasks" {
+		data = append(data, c.setting...)
+	}
 	for _, path := range c.spec.Logs() {
 		digest, err := r.digest(path)
 		if err != nil {
