@@ -571,6 +571,37 @@ func TestNotes(t *testing.T) {
 	require.ErrorIs(t, err, adapters.ErrFenced)
 }
 
+// TestNotesSayWhen: a note is written again when the words about the start have changed, and not before.
+func TestNotesSayWhen(t *testing.T) {
+	when := map[string]string{"a": "starts at 14:05"}
+	views := func() []*adapters.View {
+		return []*adapters.View{all(5, []string{"n0"}, job("a", 1, 5), job("b", 1, 5))}
+	}
+	s := &script{}
+	c := s.cluster(t, func(o *adapters.Options) {
+		o.When = func(job string) string { return when[job] }
+		o.Why = func(job string) string { return "it is " + job }
+	})
+	p := &sched.Plan{Decisions: []sched.Decision{{Job: "a", Reason: sched.Reason{Code: sched.ReasonWaiting,
+		Probability: sched.UnknownProbability}}},
+		Rest: sched.Reason{Code: sched.ReasonWaiting, Probability: sched.UnknownProbability}}
+	for _, step := range []struct {
+		now  map[string]string
+		want []string
+	}{
+		{when, []string{"a: waits; starts at 14:05; it is a", "b: waits; it is b"}},
+		{when, nil},
+		{map[string]string{"a": "starts at 14:05", "b": "starts at 15:00"}, []string{"b: waits; starts at 15:00; it is b"}},
+		{map[string]string{"a": "starts at 14:30", "b": "starts at 15:00"}, []string{"a: waits; starts at 14:30; it is a"}},
+		{map[string]string{"a": "starts at 14:30", "b": "starts at 15:00"}, nil},
+	} {
+		when, s.notes, s.views = step.now, nil, views()
+		told(t, c)
+		require.NoError(t, c.Apply(background, p))
+		assert.ElementsMatch(t, step.want, s.notes)
+	}
+}
+
 func TestTaskErrors(t *testing.T) {
 	err := &adapters.TaskError{Job: "a", Node: "n0"}
 	assert.EqualError(t, err, `adapters: job "a": a task failed on node "n0"`)

@@ -18,7 +18,7 @@ func (c *Cluster) explainPlan(plan *sched.Plan) {
 		decided[d.Job] = struct{}{}
 		if t := c.jobs[d.Job]; t != nil && d.Kind == sched.Defer {
 			c.outdate(t)
-			c.note(t, key(&d.Reason), &Note{Reason: d.Reason}, nil)
+			c.explainReason(t, &d.Reason, key(&d.Reason))
 		}
 	}
 	c.explainHeld(decided)
@@ -32,9 +32,20 @@ func (c *Cluster) explainPlan(plan *sched.Plan) {
 		}
 		c.outdate(t)
 		if _, own := decided[t.job.Spec.ID]; !own {
-			c.note(t, rest, &Note{Reason: plan.Rest}, nil)
+			c.explainReason(t, &plan.Rest, rest)
 		}
 	}
+}
+
+// explainReason writes the plan's reason on a job, and when the job is expected to start.
+func (c *Cluster) explainReason(t *tracked, r *sched.Reason, key string) {
+	n := &Note{Reason: *r}
+	if c.opt.When != nil {
+		if n.When = c.opt.When(t.job.Spec.ID); n.When != "" {
+			key += "\x00" + n.When
+		}
+	}
+	c.note(t, key, n, nil)
 }
 
 // explainHeld writes on the jobs that the loop holds back which ones they wait for. It counts them as decided.

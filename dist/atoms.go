@@ -46,6 +46,7 @@ func (a *Atoms) exact(h *Histogram, n int) bool {
 			return false
 		}
 	}
+	a.reserve(min(n, len(h.x)))
 	for i := 1; i < len(h.x); i++ {
 		if mass := h.cum[i] - h.cum[i-1]; mass > 0 {
 			a.add(cell{lo: h.x[i], mean: h.x[i], hi: h.x[i], mass: mass})
@@ -55,6 +56,7 @@ func (a *Atoms) exact(h *Histogram, n int) bool {
 }
 
 func (a *Atoms) cut(d Distribution, n int) {
+	a.reserve(n)
 	equal := n - tailHalvings
 	lo, below, p0 := d.Quantile(0), 0.0, 0.0
 	for i := range n {
@@ -75,6 +77,12 @@ func (a *Atoms) cut(d Distribution, n int) {
 		a.add(cell{lo: lo, mean: clamp(mean, lo, hi), hi: hi, mass: p1 - p0})
 		lo, below, p0 = hi, upTo, p1
 	}
+}
+
+// reserve makes room for n atoms, in one piece of memory.
+func (a *Atoms) reserve(n int) {
+	both := make([]float64, 2*n)
+	a.x, a.p = both[:0:n], both[n:n]
 }
 
 // add appends a cell. Cells with equal means share an atom.

@@ -1,6 +1,9 @@
 package dist
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Total is the distribution of a sum of independent quantities, such as what the tasks on a machine use. It is exact
 // only up to a limit: it is a grid of equal cells from 0 to the limit, and a single mass beyond. Adding a quantity
@@ -229,7 +232,7 @@ type Summand struct {
 // Each atom goes to the cell that keeps the mean so far closest to the true one. The smallest value and the mean's
 // remaining difference are kept exactly, as an offset. So a quantity that is certain is not moved at all.
 func (s *Summand) Set(a *Atoms, k, step float64) {
-	s.at, s.p = s.at[:0], s.p[:0]
+	s.at, s.p = slices.Grow(s.at[:0], len(a.x)), slices.Grow(s.p[:0], len(a.x))
 	low := float64(k * a.x[0])
 	s.mean, s.offset, s.err = k*a.mean, low, k*a.spread
 	if len(a.x) == 1 || k == 0 {

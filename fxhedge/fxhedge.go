@@ -41,6 +41,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/metrics"
 	"github.com/hedgesched/hedge/adapters/service"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/outlook"
 	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/engines"
@@ -56,6 +57,15 @@ type Config struct {
 	Slot, Window time.Duration
 	// CutOff is the share of a cycle, at most 1, that solving may take; default 0.5.
 	CutOff float64
+	// Reserve is for how long a job may wait until nodes are kept for it, see [threesigma.Config]; 0 is for ever.
+	Reserve time.Duration
+	// Stopwatch reads a monotonic clock, for the time that options and solving take in metrics and spans; default the
+	// system's.
+	Stopwatch func() time.Duration
+	// Estimates, if not nil, has starts estimated in every cycle, with this configuration. Metrics compare that with what
+	// came true, and with Service notes say when jobs start, see [service.Options]. A Loop's estimates are those of the
+	// [outlook.Teller] that wraps its policy.
+	Estimates *outlook.Config
 	// History is the file that keeps what was learnt; none is kept if it is empty.
 	History adapters.HistoryFile
 	// Save is how often the history is saved while the app runs, default 1 min. It is saved at the end in any case.
@@ -76,6 +86,10 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Engine == "" {
 		c.Engine = "native"
+	}
+	if c.Stopwatch == nil {
+		began := time.Now()
+		c.Stopwatch = func() time.Duration { return time.Since(began) }
 	}
 	if c.CutOff == 0 {
 		c.CutOff = 0.5
@@ -117,7 +131,8 @@ func newEngine(c Config, set *engines.Set, lc fx.Lifecycle) (solver.Solver, erro
 func newPolicy(c Config, engine solver.Solver) NewPolicy {
 	c = c.withDefaults()
 	return func() (sched.Policy, error) {
-		return threesigma.New(threesigma.Config{Solver: engine, Slot: c.Slot, Window: c.Window, CutOff: c.CutOff})
+		return threesigma.New(threesigma.Config{Solver: engine, Slot: c.Slot, Window: c.Window, CutOff: c.CutOff,
+			Reserve: c.Reserve, Stopwatch: c.Stopwatch})
 	}
 }
 

@@ -3,6 +3,7 @@ package fxhedge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/fx"
@@ -11,6 +12,7 @@ import (
 	"github.com/hedgesched/hedge/adapters/service"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/outlook"
 )
 
 // Loop runs a [sched.Loop] on the [sched.Cluster] that the program provides. A program may add to these value groups:
@@ -83,7 +85,14 @@ func newLoop(p loopParams, lc fx.Lifecycle, app fx.Shutdowner) (*sched.Loop, err
 		now = p.Clock.Now
 		options = append(options, sched.WithClock(p.Clock))
 	}
-	k := &keeper{loopParams: p, every: c.Save, now: now, saved: now()}
+	var estimates *outlook.Teller
+	if c.Estimates != nil {
+		if estimates, err = outlook.NewTeller(policy, *c.Estimates); err != nil {
+			return nil, fmt.Errorf("fxhedge: %w", err)
+		}
+		policy = estimates
+	}
+	k := &keeper{loopParams: p, estimates: estimates, every: c.Save, now: now, saved: now()}
 	options = append(options, sched.WithObserver(k.observe), sched.WithErrorHandler(k.fail))
 	loop, err := sched.NewLoop(p.Cluster, policy, p.Predictor, options...)
 	if err != nil {
@@ -96,14 +105,18 @@ func newLoop(p loopParams, lc fx.Lifecycle, app fx.Shutdowner) (*sched.Loop, err
 // keeper counts and tells of cycles, and keeps what was learnt.
 type keeper struct {
 	loopParams
-	every time.Duration
-	now   func() time.Time
-	saved time.Time // when it was tried last
+	estimates *outlook.Teller // nil if there are none
+	every     time.Duration
+	now       func() time.Time
+	saved     time.Time // when it was tried last
 }
 
 // observe is told of every cycle, between which the history is whole.
 func (k *keeper) observe(c *sched.Cycle) {
 	k.Metrics.Observe(c)
+	if m, ok := k.Metrics.(service.Estimating); ok && k.estimates != nil && c.Plan != nil {
+		m.Estimated(c, k.estimates.Told())
+	}
 	for _, told := range k.Observers {
 		told(c)
 	}

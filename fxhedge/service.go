@@ -37,7 +37,7 @@ func newInstance(p instanceParams) (*service.Instance, error) {
 	c := p.Config.withDefaults()
 	return service.New(
 		service.Options{Policy: p.Policy, LeaseFor: c.LeaseFor, Cycle: c.Cycle, Stuck: c.Stuck, Cluster: c.Cluster,
-			History: c.History, Save: c.Save, Log: p.Log.Logger, Metrics: p.Metrics, Clock: p.Clock,
+			Estimates: c.Estimates, History: c.History, Save: c.Save, Log: p.Log.Logger, Metrics: p.Metrics, Clock: p.Clock,
 			Observe: func(c *sched.Cycle) {
 				for _, told := range p.Observers {
 					told(c)

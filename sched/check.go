@@ -87,7 +87,8 @@ func CheckPlan(s *Snapshot, p *Plan) error {
 	}
 	for i := range s.Running {
 		r := &s.Running[i]
-		jobs[r.Job.ID] = &tracked{job: r.Job, phase: running, nodes: r.Nodes, ranges: r.Ranges, inRanges: s.Nodes}
+		jobs[r.Job.ID] = &tracked{job: r.Job, phase: running,
+			stay: &stay{nodes: r.Nodes, ranges: r.Ranges, inRanges: s.Nodes}}
 	}
 	var c checker
 	return c.check(s, p, jobs)

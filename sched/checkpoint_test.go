@@ -101,3 +101,22 @@ func TestLoopKeepsWork(t *testing.T) {
 		})
 	}
 }
+
+// A job with a checkpoint that comes, starts and is stopped between two cycles was never forecast: nothing is made of it.
+func TestLoopKeepsWorkBeforeForecast(t *testing.T) {
+	r, l := &remote{}, newLearner()
+	b := schedtest.Job("a", 1)
+	l.Predictor = schedtest.Forecasts(b)
+	job := b.Job()
+	job.Checkpoint = true
+	loop := newLoop(t, r, baseline.NewFIFO(), l)
+	node := schedtest.Nodes(1, 1)[0]
+	r.events = []sched.Event{{Kind: sched.NodeUp, Node: &node},
+		{Kind: sched.Submitted, Job: job, Done: 30 * time.Second},
+		{Kind: sched.Started, ID: "a", Time: schedtest.At(1), Nodes: []sched.NodeTasks{{Node: "n0", Tasks: 1}}},
+		{Kind: sched.Preempted, ID: "a", Time: schedtest.At(2)}}
+	c, err := loop.Step(t.Context(), schedtest.At(10))
+	require.NoError(t, err)
+	assert.Empty(t, c.Ignored)
+	assert.Equal(t, 1, c.Started)
+}

@@ -20,8 +20,8 @@ func (l *list[T]) insert(i int, v T) {
 		l.buf[l.head+i] = v
 		return
 	}
-	if len(l.buf) == cap(l.buf) && l.head > n {
-		// More room than elements: sliding down costs less than was gained by removals.
+	if len(l.buf) == cap(l.buf) && l.head > n/4 {
+		// Removals have left room: to slide down costs no more than four moves for each of them, and growing costs memory.
 		copy(l.buf, l.buf[l.head:])
 		clear(l.buf[n:])
 		l.buf, l.head = l.buf[:n], 0

@@ -31,7 +31,7 @@ func (s *state) confirm(j *tracked, e *Event, now time.Time) error {
 	case j.phase.waiting():
 	case j.phase == stopping: // it started before it was told to stop
 		s.hold(j, 1)
-		j.move(since, on, s.set)
+		s.move(j, since, on)
 		s.hold(j, -1)
 		return nil
 	case since.Equal(j.started) && slices.Equal(on.nodes, j.nodes):
@@ -60,7 +60,7 @@ func (s *state) comeBack(j *tracked, e *Event, now time.Time) error {
 		j.keep(e, now)
 	}
 	j.lost(e, j.use)
-	j.move(time.Time{}, where{}, nil)
+	s.move(j, time.Time{}, where{})
 	j.phase, j.speed, j.dated = pending, 0, false
 	if j.notBefore = wall(e.NotBefore); j.notBefore.After(now) {
 		j.phase = delayed
@@ -102,7 +102,7 @@ func (s *state) beginStop(j *tracked, e *Event, now time.Time) error {
 		}
 	}
 	s.leave(j)
-	j.move(since, on, s.set)
+	s.move(j, since, on)
 	j.phase, j.speed = stopping, s.speed(j)
 	s.stopping = append(s.stopping, j)
 	s.hold(j, -1)
@@ -170,7 +170,7 @@ func (j *tracked) asPending() Pending {
 
 // enterRunning lists the job; what it holds is the caller's to see to.
 func (s *state) enterRunning(j *tracked, as phase, since time.Time, on where) {
-	j.move(since, on, s.set)
+	s.move(j, since, on)
 	j.phase, j.speed = as, s.speed(j)
 	i, _ := s.findRunning(j)
 	s.running.insert(i, j.asRunning())
@@ -184,11 +184,14 @@ func (s *state) speed(j *tracked) float64 {
 	return s.set.Speed(j.job, j.nodes)
 }
 
-// move notes where the job's tasks are. Ranges are those of a set's nodes.
-func (j *tracked) move(since time.Time, on where, of *NodeSet) {
+// move notes where the job's tasks are.
+func (s *state) move(j *tracked, since time.Time, on where) {
+	if j.stay == &s.nowhere {
+		j.stay = new(stay)
+	}
 	j.started, j.nodes, j.ranges, j.inRanges, j.on = since, on.nodes, on.ranges, nil, nil
 	if len(on.ranges) > 0 {
-		j.inRanges = of
+		j.inRanges = s.set
 	}
 	if on.none() {
 		j.leaving, j.use = nil, nil

@@ -220,6 +220,15 @@ type RangePolicy interface {
 	TakesRanges()
 }
 
+// SteadyPolicy is a policy that may tell that its plans do not go by the time.
+type SteadyPolicy interface {
+	Policy
+	// Steady tells that a plan depends on the snapshots' nodes and jobs alone, and not on Now or Completed: after a plan
+	// that starts and preempts nothing comes the same plan, until a job or a node comes, goes or changes. A host may then
+	// leave out the cycles in between. The answer never changes.
+	Steady() bool
+}
+
 // Kind says what is decided of a job.
 type Kind int
 

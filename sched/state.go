@@ -27,6 +27,7 @@ type state struct {
 	waiting  []*tracked    // admitted before there were nodes to check them against
 	left     []*tracked    // jobs that are gone since; arrived and waiting may hold them
 	spare    []*tracked    // memory of jobs that are gone
+	nowhere  stay          // of all jobs that have not run; it stays as it is
 	finished []Completion  // since a snapshot was last shown
 	stages
 	news   news
@@ -223,7 +224,7 @@ func wall(t time.Time) time.Time { return t.Round(0) }
 func (s *state) track(job *Job) *tracked {
 	n := len(s.spare)
 	if n == 0 {
-		return &tracked{job: job}
+		return &tracked{job: job, stay: &s.nowhere}
 	}
 	j := s.spare[n-1]
 	s.spare = s.spare[:n-1]
@@ -245,7 +246,10 @@ func (s *state) settled() {
 		return
 	}
 	for _, j := range s.left {
-		*j = tracked{at: j.at[:0], gone: true}
+		if j.stay != &s.nowhere {
+			*j.stay = stay{at: j.at[:0]}
+		}
+		*j = tracked{stay: j.stay, gone: true}
 		if len(s.spare) < maxSpare {
 			s.spare = append(s.spare, j)
 		}

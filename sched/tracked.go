@@ -26,28 +26,34 @@ const (
 // tracked is a job the loop knows.
 type tracked struct {
 	job        *Job
-	prediction predict.Prediction // of what is left to do
-	whole      predict.Prediction // of a job that has kept some work: as it was made
-	done       time.Duration      // of the work, at full speed, that is kept
-	started    time.Time
-	notBefore  time.Time // of a job that is delayed
-	nodes      []NodeTasks
-	ranges     ranges.Set // in place of nodes, by index in inRanges
-	inRanges   *NodeSet
-	leaving    []NodeTasks  // tasks that were told to stop while the others go on; they hold resources
-	use        []usage.Task // as last measured
-	attained   float64      // the most CPU time that a task has had in a run that was lost, in core-seconds
-	demand     []float64    // over needs; nil where no node offers it
-	at         []int32      // of each of nodes, its index in on, -1 where it is gone
-	needs, on  *NodeSet     // what demand and at are of; nil where they are to be worked out
-	checked    uint64       // the check in which a decision on it was last seen
-	waits      int          // the number of its parents that have not finished
+	prediction predict.Prediction  // of what is left to do
+	whole      *predict.Prediction // of a job that has kept some work: as it was made
+	done       time.Duration       // of the work, at full speed, that is kept
+	*stay                          // where it runs; of a job that has not run, the state's nowhere
+	notBefore  time.Time           // of a job that is delayed
+	attained   float64             // the most CPU time that a task has had in a run that was lost, in core-seconds
+	demand     []float64           // over needs; nil where no node offers it
+	needs      *NodeSet            // what demand is of; nil where it is to be worked out
+	checked    uint64              // the check in which a decision on it was last seen
+	waits      int                 // the number of its parents that have not finished
+	speed      float64             // of a job that runs; see Running.Speed
 	phase      phase
-	speed      float64 // of a job that runs; see Running.Speed
-	dated      bool    // an event has told when it started
-	unsure     bool    // done is a guess, since nobody has told when an earlier run started
+	dated      bool // an event has told when it started
+	unsure     bool // done is a guess, since nobody has told when an earlier run started
 	gone       bool
 	shown      bool // the last snapshot had it among the pending
+}
+
+// stay is where and since when a job runs. Of many jobs that wait it is one, so that they take less memory.
+type stay struct {
+	started  time.Time
+	nodes    []NodeTasks
+	ranges   ranges.Set // in place of nodes, by index in inRanges
+	inRanges *NodeSet
+	leaving  []NodeTasks  // tasks that were told to stop while the others go on; they hold resources
+	use      []usage.Task // as last measured
+	at       []int32      // of each of nodes, its index in on, -1 where it is gone
+	on       *NodeSet     // what at is of; nil where it is to be worked out
 }
 
 // fullSpeed is in how many seconds the job would have run at full speed what it ran in. It is
@@ -69,8 +75,13 @@ func (j *tracked) keep(e *Event, now time.Time) {
 	if !e.Time.IsZero() {
 		until = wall(e.Time)
 	}
-	if j.done == 0 {
-		j.whole = j.prediction
+	whole := j.prediction
+	switch {
+	case j.done == 0:
+	case j.whole == nil: // it was stopped before it was forecast
+		whole = predict.Prediction{}
+	default:
+		whole = *j.whole
 	}
 	if e.Done != 0 {
 		j.done, j.unsure = max(0, e.Done), false
@@ -78,7 +89,7 @@ func (j *tracked) keep(e *Event, now time.Time) {
 		j.unsure = j.unsure || !j.dated
 		j.done += time.Duration(math.Round(j.fullSpeed(max(0, until.Sub(j.started))) * float64(time.Second)))
 	}
-	j.prediction = j.foresee(j.whole)
+	j.prediction = j.foresee(whole)
 }
 
 // ran is for how long a job ran that has finished: its Runtime or, without one, the time between the events Started and
@@ -107,7 +118,8 @@ func (j *tracked) ran(e *Event) (time.Duration, error) {
 // foresee takes a forecast of the whole job.
 func (j *tracked) foresee(p predict.Prediction) predict.Prediction {
 	if j.done > 0 {
-		j.whole = p
+		whole := p
+		j.whole = &whole
 		p = rest(p, j.done.Seconds())
 	}
 	return p

@@ -31,6 +31,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/outlook"
 	"github.com/hedgesched/hedge/sched/why"
 )
 
@@ -263,7 +264,8 @@ func TestKeptWork(t *testing.T) {
 	assert.Equal(t, job.UID, again.UID)
 }
 
-// TestWhyIsShown: the condition and an event of a pod that waits say what is short, who holds it and until when.
+// TestWhyIsShown: the condition and an event of a pod that waits say when it is expected to start, what is short, who
+// holds it and until when. Cycles in which nothing changes write nothing.
 func TestWhyIsShown(t *testing.T) {
 	w := newWorld(t, adaptertest.Shape{Nodes: 1, Slots: 2}, false)
 	i := w.Open(t, adaptertest.Session{Epoch: 1})
@@ -272,15 +274,17 @@ func TestWhyIsShown(t *testing.T) {
 	id := w.Submit(t, adaptertest.Job{Spec: sched.Job{ID: "b", Tasks: 2}, Runtime: unit})
 	observed(t, d, id, func(j *adapters.Job) bool { return j.Problem == nil })
 	teller := why.NewTeller(baseline.NewEDF())
-	cluster, err := adapters.New(d, adapters.Options{Epoch: 1, Why: teller.Tell})
+	starts, err := outlook.NewTeller(teller, outlook.Config{Seed: 1})
+	require.NoError(t, err)
+	cluster, err := adapters.New(d, adapters.Options{Epoch: 1, Why: teller.Tell, When: starts.Tell})
 	require.NoError(t, err)
 	hour, err := dist.NewPoint(3600)
 	require.NoError(t, err)
 	guess, err := predict.NewFixed(hour)
 	require.NoError(t, err)
-	loop, err := sched.NewLoop(cluster, teller, guess)
+	loop, err := sched.NewLoop(cluster, starts, guess)
 	require.NoError(t, err)
-	want := regexp.MustCompile(`room for 0 of 2 tasks: .* too little; held by ` + regexp.QuoteMeta(holder) +
+	want := regexp.MustCompile(`; expected to start about \d\d:\d\d UTC \(80% sure: \d\d:\d\d to \d\d:\d\d\); room for 0 of 2 tasks: .* too little; held by ` + regexp.QuoteMeta(holder) +
 		` until about \d\d:\d\d UTC; would have room with `)
 	require.Eventually(t, func() bool {
 		if _, err := loop.Step(context.WithoutCancel(t.Context()), time.Now()); err != nil {
@@ -297,7 +301,13 @@ func TestWhyIsShown(t *testing.T) {
 			})
 		})
 	}, patience, 100*time.Millisecond)
-	assert.True(t, slices.ContainsFunc(w.Notes(t, id), want.MatchString), "the event")
+	written := w.Notes(t, id)
+	assert.True(t, slices.ContainsFunc(written, want.MatchString), "the event")
+	for range 20 {
+		_, err := loop.Step(context.WithoutCancel(t.Context()), time.Now())
+		require.NoError(t, err)
+	}
+	assert.Equal(t, written, w.Notes(t, id), "the words have not changed")
 }
 
 // TestShadow: a policy that watches sees a gang wait and start, would have started it, and does nothing itself.

@@ -44,11 +44,7 @@ func (m *model) say(n *adapters.Note) saying {
 		return saying{text: "by when it is expected to be done it is worth 0 or less, as " + UtilityAnnotation + " has it"}
 	}
 	r.Set, r.Partition = m.inWords(r.Set), cell(r.Partition)
-	text := r.String()
-	if n.Why != "" {
-		text += "; " + n.Why
-	}
-	return saying{text: text, why: why}
+	return saying{text: r.String() + n.More(), why: why}
 }
 
 var (

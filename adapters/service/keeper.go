@@ -7,6 +7,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/outlook"
 )
 
 // keeper watches the cycles of a term and saves what was learnt.
@@ -15,6 +16,8 @@ type keeper struct {
 	history *predict.History
 	cluster *adapters.Cluster
 	saved   time.Time // the last try
+	// estimates are those of starts; nil if there are none.
+	estimates *outlook.Teller
 }
 
 // observe is called after every cycle, including failed ones.
@@ -25,6 +28,9 @@ func (k *keeper) observe(c *sched.Cycle) {
 		k.pulse.fail(nil)
 	}
 	k.opt.Metrics.Observe(c)
+	if m, ok := k.opt.Metrics.(Estimating); ok && k.estimates != nil && c.Plan != nil {
+		m.Estimated(c, k.estimates.Told())
+	}
 	k.opt.Metrics.Refused(k.cluster.Refused())
 	if k.opt.Observe != nil {
 		k.opt.Observe(c)

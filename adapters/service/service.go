@@ -18,6 +18,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/outlook"
 	"github.com/hedgesched/hedge/sched/why"
 )
 
@@ -34,6 +35,12 @@ type Metrics interface {
 	// saving the history.
 	Fail(err error)
 	Warn()
+}
+
+// Estimating are [Metrics] that compare estimates of starts with what came true, as those of package adapters/metrics
+// do. Estimated is called after Observe for each cycle that has a plan, if there are estimates.
+type Estimating interface {
+	Estimated(c *sched.Cycle, told []outlook.Outlook)
 }
 
 // Options are the options of an [Instance].
@@ -55,6 +62,10 @@ type Options struct {
 	// Explain has notes of jobs that wait say more than the policy's reason: what is short, who holds it until when, and
 	// what would make room.
 	Explain bool
+	// Estimates, if not nil, has starts estimated in every cycle, with this configuration: notes of jobs that wait say
+	// when these are expected to start, and Metrics that are [Estimating] compare that with what came true. Estimates add
+	// some milliseconds to a cycle. What they have learnt is lost at the end of a term.
+	Estimates *outlook.Config
 	// History is the file for what was learnt; if it is empty, nothing is kept. The file is saved at the end of a term
 	// and, during the term, at the interval Save, default 1 min.
 	History adapters.HistoryFile
@@ -100,6 +111,11 @@ func New(o Options) (*Instance, error) {
 	}
 	if _, err := o.Policy(); err != nil {
 		return nil, err
+	}
+	if o.Estimates != nil {
+		if _, err := outlook.New(*o.Estimates); err != nil {
+			return nil, fmt.Errorf("%w: Estimates: %w", adapters.ErrOptions, err)
+		}
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -184,11 +200,18 @@ func (i *Instance) Schedule(ctx context.Context, t adapters.Term, driver adapter
 		teller := why.NewTeller(policy)
 		policy, o.Why = teller, teller.Tell
 	}
+	k := &keeper{Instance: i, history: history, saved: i.opt.Clock.Now()}
+	if i.opt.Estimates != nil {
+		if k.estimates, err = outlook.NewTeller(policy, *i.opt.Estimates); err != nil {
+			return err
+		}
+		policy, o.When = k.estimates, k.estimates.Tell
+	}
 	cluster, err := adapters.New(driver, o)
 	if err != nil {
 		return err
 	}
-	k := &keeper{Instance: i, history: history, cluster: cluster, saved: i.opt.Clock.Now()}
+	k.cluster = cluster
 	loop, err := sched.NewLoop(cluster, policy, history, sched.WithCycle(i.opt.Cycle), sched.WithClock(i.opt.Clock),
 		sched.WithObserver(k.observe), sched.WithErrorHandler(k.fail))
 	if err != nil {

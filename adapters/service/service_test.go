@@ -24,6 +24,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/outlook"
 )
 
 // leaseFor is what the tests' lease is granted for.
@@ -64,6 +65,13 @@ type counts struct {
 	mu     sync.Mutex
 	calls  []string // without those of cycles
 	cycles int
+	told   []outlook.Outlook // estimates of all cycles
+}
+
+func (c *counts) Estimated(_ *sched.Cycle, told []outlook.Outlook) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = append(c.told, told...)
 }
 
 func (c *counts) add(call string) {
@@ -226,6 +234,29 @@ func TestExplains(t *testing.T) {
 			assert.Equal(t, explain, strings.Contains(notes[0], "room for 0 of 1 task: 1 node too little"), notes[0])
 		})
 	}
+}
+
+// TestEstimates: with Estimates the notes of jobs that wait tell when these start, and the metrics are told, too;
+// without them neither is.
+func TestEstimates(t *testing.T) {
+	for _, config := range []*outlook.Config{nil, {Seed: 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newProgram(t, func(o *service.Options) { o.Estimates, o.Explain = config, true })
+			p.submit(t, "a")
+			p.submit(t, "b")
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			require.NoError(t, p.Schedule(ctx, adapters.Term{Epoch: 1}, p.cluster.Connect(nil)))
+			notes := p.cluster.Notes("b")
+			require.NotEmpty(t, notes)
+			assert.Equal(t, config != nil, strings.Contains(notes[0], "; expected to start about "), notes[0])
+			assert.Contains(t, notes[0], "; room for 0 of 1 task")
+			assert.Equal(t, config != nil, len(p.metrics.told) > 0)
+		})
+	}
+	_, err := service.New(service.Options{Policy: fifo, LeaseFor: leaseFor, Estimates: &outlook.Config{Worlds: 1}})
+	require.ErrorIs(t, err, adapters.ErrOptions)
+	require.ErrorIs(t, err, outlook.ErrConfig)
 }
 
 // TestWithoutHistory: no file, and no complaint.

@@ -63,7 +63,6 @@ func (l *life) admit(jobs []Job) error {
 	}
 	known := demands{nodes: l.nodes, known: map[string][]float64{}}
 	l.jobs = make([]job, len(jobs))
-	l.records = make([]JobRecord, len(jobs))
 	for at, i := range order {
 		from := &jobs[i]
 		if err := checkJob(from); err != nil {
@@ -81,18 +80,11 @@ func (l *life) admit(jobs []Job) error {
 	return l.link()
 }
 
-// fill makes the job of an index and its record.
+// fill makes the job of an index.
 func (l *life) fill(at int, from *Job, demand []float64) {
 	j := &l.jobs[at]
-	j.Job, j.arrive, j.record = &from.Job, from.Arrive, &l.records[at]
+	j.Job, j.arrive = &from.Job, from.Arrive
 	j.gang = gang{id: int32(at), tasks: j.Tasks, demand: demand, work: &from.Work}
-	*j.record = JobRecord{
-		ID: j.ID, Of: j.Of, Class: BestEffort, Tasks: j.Tasks, Submit: j.arrive, Runtime: from.Work.Runtime(),
-		FirstStart: -1, Start: -1, Finish: -1, Stop: -1, Told: sched.UnknownProbability,
-	}
-	if j.Deadline > 0 {
-		j.record.Class, j.record.Deadline = SLO, j.arrive+j.Deadline
-	}
 }
 
 func checkJob(j *Job) error {
@@ -112,7 +104,7 @@ func checkJob(j *Job) error {
 	case j.Deadline > maxTime:
 		return bad("Deadline", j.Deadline, "at most 50 years")
 	case !j.Work.fits(j.Tasks):
-		return bad("Work", fmt.Sprintf("of %d tasks", len(j.Work.tasks)), fmt.Sprintf("that of %d", j.Tasks))
+		return bad("Work", fmt.Sprintf("of %d tasks", len(j.Work.times())), fmt.Sprintf("that of %d", j.Tasks))
 	case j.Work.shortest() < 0:
 		return bad("Work", j.Work.shortest(), "0 to 50 years, at the lowest speed, too")
 	case j.Work.Runtime().Seconds()*sched.Stretch(j.Speeds.Least()) > maxTime.Seconds():

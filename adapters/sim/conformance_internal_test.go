@@ -31,7 +31,7 @@ func newSuite(t testing.TB, s adaptertest.Shape) adaptertest.World {
 	l, err := newLife(cfg)
 	require.NoError(t, err)
 	// The jobs come one by one, so there must be room for those to come: others point at them.
-	l.jobs, l.records, l.index = make([]job, 0, suiteJobs), make([]JobRecord, suiteJobs), newIndex(suiteJobs)
+	l.jobs, l.index = make([]job, 0, suiteJobs), newIndex(suiteJobs)
 	u := &suite{life: l, text: &bytes.Buffer{}}
 	l.log = newLogger(u.text, l.nodes)
 	l.log.cluster(cfg, s.Slots, 0, false)

@@ -10,6 +10,7 @@ import (
 // cycleStats gathers what cycles cost.
 type cycleStats struct {
 	wall                             []float64 // milliseconds
+	skipped                          int       // cycles in which the policy was not asked
 	snapshot, options, solve, commit float64   // milliseconds, summed
 	engines                          []string
 	gaps                             []float64
@@ -40,6 +41,9 @@ func (c *cycleStats) observe(s *step, wall time.Duration) {
 		c.gaps = append(c.gaps, stats.Gap)
 	}
 }
+
+// cycles is the number of cycles so far.
+func (c *cycleStats) cycles() int { return len(c.wall) + c.skipped }
 
 func (c *cycleStats) cycleMS() CycleMS {
 	sorted := slices.Clone(c.wall)

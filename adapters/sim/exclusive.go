@@ -33,8 +33,7 @@ func (x *exclusive) start(at time.Duration, g *gang, on ranges.Set, stretch floa
 	if left > math.MaxInt64-at {
 		return fmt.Errorf("%w: start at %v for %v", ErrTimeOverflow, at, left)
 	}
-	g.on, g.since, g.stretch = on, at, stretch
-	g.end = x.ends.Push(at+left, 0, g)
+	g.stint = &stint{on: on, since: at, stretch: stretch, end: x.ends.Push(at+left, 0, g)}
 	return nil
 }
 

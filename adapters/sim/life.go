@@ -28,22 +28,16 @@ const (
 
 // job is what life knows of a job.
 type job struct {
-	*sched.Job // the configuration's, or a copy where that lacks what submit adds
-	arrive     time.Duration
-	state      state
+	*sched.Job            // the configuration's, or a copy where that lacks what submit adds
+	record     *JobRecord // nil where it has not started; see life.begun
 	gang       gang
-	record     *JobRecord
-	// waits is the number of jobs of After that have not finished; children are the jobs that wait for this one.
-	waits    int
-	children []int32
+	*onShared  // nil where nodes are not shared
+	arrive     time.Duration
+	waits      int32 // the number of jobs of After that have not finished
 	// preempted is how often it was preempted since anything last arrived or finished. It is out of date, and means 0,
 	// when news is no longer life.news().
-	preempted, news int
-
-	// Of a job, or a part of one, on shared nodes:
-	whole  *whole
-	saw    *seen
-	listed bool // it is in life.sharing
+	preempted, news int32
+	state           state
 }
 
 // rank is the job's index in figures that tell jobs with a deadline, 0, from those without, 1.
@@ -54,26 +48,44 @@ func (j *job) rank() int {
 	return 1
 }
 
+// class is the class of the job's figures.
+func (j *job) class() Class {
+	if j.Deadline > 0 {
+		return SLO
+	}
+	return BestEffort
+}
+
+// due is the job's deadline since the start of the simulation; 0 if it has none.
+func (j *job) due() time.Duration {
+	if j.Deadline > 0 {
+		return j.arrive + j.Deadline
+	}
+	return 0
+}
+
 // life is what happens to the jobs. It owns the clock, and it is the cluster that the policy plans for.
 type life struct {
 	nodes   *sched.NodeSet
 	physics physics
 	jobs    []job           // in order of arrival
-	records []JobRecord     // by job
 	paths   []time.Duration // by job, the longest way to its end through the stages before it, at full speed
-	index   index
-	window  time.Duration // of figures "in window"
-	now     time.Duration
-	next    int // in jobs, the first that has not arrived
-	ended   ended
-	tally   tally
-	level   level
-	load    recorder
-	log     *logger
+	// children are the jobs that wait for a job, by job. There is none where no job waits for another.
+	children [][]int32
+	index    index
+	window   time.Duration // of figures "in window"
+	now      time.Duration
+	next     int // in jobs, the first that has not arrived
+	ended    ended
+	tally    tally
+	level    level
+	load     recorder
+	log      *logger
 	// told are the events that the policy has not seen, spare is where the next are put.
 	told, spare []sched.Event
 	names       arena[sched.NodeTasks]
 	places      arena[ranges.Range]
+	begun       arena[JobRecord]
 	found       ranges.Set // scratch
 	byRanges    bool       // records and plans have ranges in place of names
 	// Of shared nodes; nil elsewhere. Sharing are the gangs to be measured.
@@ -93,6 +105,14 @@ type tally struct {
 
 // news is the number of arrivals and completions so far.
 func (l *life) news() int { return l.next + l.tally.finished }
+
+// waitingFor are the jobs that wait for one.
+func (l *life) waitingFor(id int32) []int32 {
+	if l.children == nil {
+		return nil
+	}
+	return l.children[id]
+}
 
 // nextInstant is when next a job arrives or ends, or a node is lost or comes back.
 func (l *life) nextInstant() (at time.Duration, ok bool) {
@@ -187,7 +207,7 @@ func (l *life) start(d *sched.Decision) error {
 	if !l.byRanges {
 		told, names = nil, l.names.copy(d.Nodes)
 	}
-	j.record.begin(l.now, told, names, speed, d.Reason.Probability)
+	l.recordOf(j).begin(l.now, told, names, speed, d.Reason.Probability)
 	l.level.pending--
 	l.level.running++
 	l.level.tasks[j.rank()] += j.Tasks
@@ -197,6 +217,28 @@ func (l *life) start(d *sched.Decision) error {
 	})
 	l.log.because(startEvent, l.now, j, &d.Reason)
 	return nil
+}
+
+// recordOf is the job's record, made when it is first needed: many jobs that wait take less memory so.
+func (l *life) recordOf(j *job) *JobRecord {
+	if j.record == nil {
+		j.record = &l.begun.take(1)[0]
+		*j.record = newRecord(j)
+	}
+	return j.record
+}
+
+// records are those of all jobs.
+func (l *life) records() []JobRecord {
+	out := make([]JobRecord, len(l.jobs))
+	for i := range l.jobs {
+		if r := l.jobs[i].record; r != nil {
+			out[i] = *r
+		} else {
+			out[i] = newRecord(&l.jobs[i])
+		}
+	}
+	return out
 }
 
 // resolve finds the nodes of a start. It is false where one is unknown, is not among those that the job requires, or
@@ -240,7 +282,7 @@ func (l *life) preempt(d *sched.Decision) error {
 		l.tally.refused++
 		return nil
 	}
-	if news := l.news(); j.news != news {
+	if news := int32(l.news()); j.news != news {
 		j.news, j.preempted = news, 0
 	}
 	if j.preempted++; j.preempted > maxPreempted {
@@ -276,7 +318,7 @@ func (l *life) finish(j *job) {
 	j.record.Finish = l.now
 	ran := l.stopped(j)
 	l.tally.finished++
-	for _, c := range j.children {
+	for _, c := range l.waitingFor(j.gang.id) {
 		l.jobs[c].waits--
 	}
 	l.told = append(l.told, sched.Event{
@@ -289,6 +331,7 @@ func (l *life) finish(j *job) {
 func (l *life) stopped(j *job) (ran time.Duration) {
 	l.level.running--
 	l.level.tasks[j.rank()] -= j.Tasks
+	j.gang.stint = nil
 	return j.record.end(l.now, l.window)
 }
 
@@ -313,10 +356,10 @@ func (l *life) abandon(j *job) {
 func (l *life) drop(j *job, why string) {
 	j.state = dropped
 	l.level.pending--
-	if j.whole == nil || !j.whole.dropped {
+	if j.onShared == nil || !j.whole.dropped {
 		l.tally.dropped++
 	}
-	if j.whole != nil {
+	if j.onShared != nil {
 		j.whole.dropped = true
 	}
 	l.log.plain(dropEvent, l.now, j, why)

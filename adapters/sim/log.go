@@ -118,9 +118,9 @@ func (l *logger) head(event string, at time.Duration, j *job) []byte {
 	b := seconds.Append(append(l.line[:0], `{"t":`...), at)
 	b = append(append(append(b, `,"event":"`...), event...), '"')
 	b = appendString(append(b, `,"job":`...), j.ID)
-	b = append(append(append(b, `,"class":"`...), j.record.Class...), '"')
+	b = append(append(append(b, `,"class":"`...), j.class()...), '"')
 	b = strconv.AppendInt(append(b, `,"tasks":`...), int64(j.Tasks), 10)
-	return seconds.Append(append(b, `,"deadline":`...), j.record.Deadline)
+	return seconds.Append(append(b, `,"deadline":`...), j.due())
 }
 
 // submit writes a submission, with all that is needed to check the job's starts and completion.
@@ -128,15 +128,15 @@ func (l *logger) submit(j *job) {
 	if l == nil {
 		return
 	}
-	b := seconds.Append(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.record.Runtime)
+	b := seconds.Append(append(l.head(submitEvent, j.arrive, j), `,"runtime":`...), j.gang.work.Runtime())
 	for k, d := range j.gang.work.sharedTasks() {
 		b = append(b, [2]string{`,"task_runtimes":[`, `,`}[min(k, 1)]...)
 		if b = seconds.Append(b, d); k == j.Tasks-1 {
 			b = append(b, ']')
 		}
 	}
-	if j.record.CPUTime > 0 {
-		b = appendNumber(append(b, `,"cpu_time":`...), j.record.CPUTime, false)
+	if used := j.gang.work.CPUTime(); used > 0 {
+		b = appendNumber(append(b, `,"cpu_time":`...), used, false)
 	}
 	if j.Checkpoint {
 		b = append(b, `,"checkpoint":true`...)

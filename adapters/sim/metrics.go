@@ -30,9 +30,10 @@ type Metrics struct {
 	UtilisationInWindow float64 `json:"utilisation_in_window"`
 	// MakespanS is when the last task stopped, by completion or preemption, in seconds.
 	MakespanS float64 `json:"makespan_s"`
-	// Cycles is how often the policy was asked.
+	// Cycles is how many cycles there were. In some a [sched.SteadyPolicy] was not asked, since nothing had happened.
 	Cycles int `json:"cycles"`
-	// CycleMS is wall-clock milliseconds of whole cycles, PhaseMS their mean parts.
+	// CycleMS is wall-clock milliseconds of whole cycles, PhaseMS their mean parts. Both are of the cycles in which the
+	// policy was asked.
 	CycleMS CycleMS `json:"cycle_ms"`
 	PhaseMS PhaseMS `json:"phase_ms"`
 	Solver  Solver  `json:"solver"`

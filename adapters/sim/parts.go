@@ -22,6 +22,13 @@ type whole struct {
 	dropped bool // the job or one of its parts was dropped
 }
 
+// onShared is what life knows of a job on shared nodes, or of a part of one.
+type onShared struct {
+	whole  *whole
+	saw    *seen
+	listed bool // it is in life.sharing
+}
+
 // seen adds up what completed tasks of a gang have used.
 type seen struct {
 	tasks int
@@ -178,10 +185,11 @@ func (l *life) split(j *job) {
 // newPart makes a pending job of lost tasks.
 func (l *life) newPart(j *job, tasks []int) *job {
 	j.whole.parts++
-	p := &job{Job: j.Part(j.whole.parts, len(tasks)), arrive: j.arrive, state: pending, whole: j.whole, record: j.record}
+	p := &job{Job: j.Part(j.whole.parts, len(tasks)), arrive: j.arrive, state: pending, record: j.record,
+		onShared: &onShared{whole: j.whole}}
 	use := make([]taskuse.Series, len(tasks))
 	for i, k := range tasks {
-		use[i] = j.gang.work.use[k]
+		use[i] = j.gang.work.Use()[k]
 	}
 	work := Usage(use)
 	p.gang = gang{id: int32(len(l.jobs) + len(l.parts)), tasks: len(tasks), demand: j.gang.demand,
@@ -281,7 +289,7 @@ func (l *life) list(j *job) {
 func (l *life) share(cfg *Config) (err error) {
 	users := 0
 	for i := range cfg.Jobs {
-		if cfg.Jobs[i].Work.use != nil {
+		if cfg.Jobs[i].Work.Use() != nil {
 			users++
 		}
 	}
@@ -305,9 +313,8 @@ func (l *life) share(cfg *Config) (err error) {
 	}
 	for i := range l.jobs {
 		j := &l.jobs[i]
-		j.whole = &whole{open: j.Tasks}
+		j.onShared = &onShared{whole: &whole{open: j.Tasks}}
 		j.gang.priority = j.Priority
-		j.record.CPUTime = j.gang.work.CPUTime()
 		if err := checkShared(j, most*timeshare.EvictAt); err != nil {
 			return err
 		}
@@ -326,7 +333,7 @@ func checkShared(j *job, memory float64) error {
 	case j.Checkpoint:
 		return fmt.Errorf("%w: job %q: Checkpoint is true, want false with usage", ErrJob, j.ID)
 	}
-	for k, use := range j.gang.work.use {
+	for k, use := range j.gang.work.Use() {
 		if err := use.Validate(); err != nil {
 			return fmt.Errorf("%w: job %q: task %d: %w", ErrJob, j.ID, k, err)
 		}

@@ -54,9 +54,12 @@ type gang struct {
 	// priority orders evictions, least first.
 	priority int
 	// done is the work, at full speed, that need not be done again.
-	done time.Duration
+	done   time.Duration
+	*stint // of a gang that runs; few do at a time
+}
 
-	// Of a gang that runs:
+// stint is a run of a gang.
+type stint struct {
 	on      ranges.Set
 	since   time.Duration
 	stretch float64

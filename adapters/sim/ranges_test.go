@@ -160,6 +160,26 @@ func wide(seed uint64, n int, load float64) []sim.Job {
 	return jobs
 }
 
+// BenchmarkWideLog is the whole of such a log, 295,540 jobs, without a decision log. It takes minutes.
+func BenchmarkWideLog(b *testing.B) {
+	if testing.Short() {
+		b.Skip("it takes minutes")
+	}
+	jobs := wide(1, 295_540, 0.6)
+	for _, name := range []string{"fifo", "edf", "sjf"} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				result, err := sim.Run(context.Background(), sim.Config{Nodes: sim.Nodes(80_640, 8, 1), Jobs: jobs,
+					Policy: queues[name](), Predictor: fixed(b), Cycle: 10 * time.Second, Ranges: true})
+				require.NoError(b, err)
+				require.Equal(b, len(jobs), result.Metrics.BE.Completed)
+				b.ReportMetric(float64(result.Metrics.Cycles), "cycles/op")
+			}
+		})
+	}
+}
+
 // BenchmarkWide is 20,000 jobs like those of CEA's Curie on its 80,640 nodes, with the log written.
 func BenchmarkWide(b *testing.B) {
 	jobs := wide(1, 20_000, 0.6)

@@ -58,6 +58,15 @@ type JobRecord struct {
 	Ranges ranges.Set
 }
 
+// newRecord is the record of a job that has not started.
+func newRecord(j *job) JobRecord {
+	return JobRecord{
+		ID: j.ID, Of: j.Of, Class: j.class(), Tasks: j.Tasks, Submit: j.arrive, Deadline: j.due(),
+		Runtime: j.gang.work.Runtime(), CPUTime: j.gang.work.CPUTime(),
+		FirstStart: -1, Start: -1, Finish: -1, Stop: -1, Told: sched.UnknownProbability,
+	}
+}
+
 // Missed tells that the job had a deadline and did not complete by it.
 func (r *JobRecord) Missed() bool {
 	return r.Deadline > 0 && (r.Finish < 0 || r.Finish > r.Deadline)

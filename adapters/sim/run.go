@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -23,6 +24,7 @@ type step struct {
 type engine struct {
 	cfg    *Config
 	life   *life
+	steady bool // the policy is a sched.SteadyPolicy, and nobody else looks at each cycle
 	cycle  func(ctx context.Context, now time.Time) (step, error)
 	watch  func() time.Duration
 	began  time.Duration // stopwatch at the beginning of the cycle
@@ -108,6 +110,9 @@ func newEngine(cfg *Config) (*engine, error) {
 	if e.watch == nil {
 		e.watch = stopwatch()
 	}
+	if p, ok := cfg.Policy.(sched.SteadyPolicy); ok && cfg.CycleObserver == nil && !cfg.ChargeSolverTime {
+		e.steady = p.Steady() && cfg.Cycle > 0 && l.shared == nil
+	}
 	if cfg.TasksPerNode == 0 {
 		cfg.TasksPerNode = tasksPerNode(l.nodes)
 	}
@@ -145,9 +150,10 @@ func (e *engine) run(ctx context.Context) (*Result, error) {
 			return nil, fmt.Errorf("sim: cycle at %v: %w", l.now, err)
 		}
 		e.progress()
+		e.skip()
 	}
 	solver := e.stats.solver()
-	l.log.end(l.now, len(e.stats.wall), &solver)
+	l.log.end(l.now, e.stats.cycles(), &solver)
 	if err := l.log.close(); err != nil {
 		return nil, fmt.Errorf("sim: decision log: %w", err)
 	}
@@ -165,7 +171,7 @@ func (e *engine) nextCycle() time.Duration {
 		return max(at, l.now)
 	}
 	from := l.now
-	if len(e.stats.wall) > 0 {
+	if e.stats.cycles() > 0 {
 		from++ // a multiple of the cycle is for one cycle only
 	}
 	if ok && l.level.pending+l.level.running == 0 {
@@ -198,6 +204,36 @@ func (e *engine) decide(ctx context.Context) error {
 		e.dropPending()
 	}
 	return nil
+}
+
+// skip lets the cycles pass in which a steady policy would do nothing, since it has just done nothing and nothing has
+// happened since. They count as cycles.
+func (e *engine) skip() {
+	l := e.life
+	if !e.steady || len(l.told) > 0 || acts(e.last) {
+		return
+	}
+	until, ok := l.nextInstant()
+	if !ok {
+		return
+	}
+	if e.cfg.Until > 0 {
+		until = min(until, e.cfg.Until)
+	}
+	if l.level.pending+l.level.running == 0 {
+		return // nextCycle leaves idle time out
+	}
+	for at := e.nextCycle(); at < until; at += e.cfg.Cycle {
+		l.pass(at)
+		e.stats.skipped++
+	}
+}
+
+// acts tells that a plan starts or preempts something, or that an engine has worked on it.
+func acts(plan *sched.Plan) bool {
+	return plan == nil || plan.Stats.Engine != "" || slices.ContainsFunc(plan.Decisions, func(d sched.Decision) bool {
+		return d.Kind != sched.Defer
+	})
 }
 
 // giveUp ends the simulation before its jobs do.
@@ -255,13 +291,14 @@ func (e *engine) progress() {
 // finish computes the result once all is over.
 func (e *engine) finish(solver Solver) *Result {
 	l, tpn := e.life, e.cfg.TasksPerNode
-	a := account{jobs: l.records, paths: l.paths, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
+	records := l.records()
+	a := account{jobs: records, paths: l.paths, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
 	t := a.sum()
 	m := a.metrics(&t)
 	m.Policy, m.Seed = e.cfg.Policy.Name(), e.cfg.Seed
-	m.Cycles, m.CycleMS, m.PhaseMS, m.Solver = len(e.stats.wall), e.stats.cycleMS(), e.stats.phaseMS(), solver
+	m.Cycles, m.CycleMS, m.PhaseMS, m.Solver = e.stats.cycles(), e.stats.cycleMS(), e.stats.phaseMS(), solver
 	return &Result{
-		Metrics: m, Sharing: l.sharingFigures(), Jobs: l.records, Series: l.load.series(float64(a.nodes * tpn)),
+		Metrics: m, Sharing: l.sharingFigures(records), Jobs: records, Series: l.load.series(float64(a.nodes * tpn)),
 		Events: t.events, Rejections: e.rejected, BusyMachineHours: t.busy.machineHours(tpn),
 	}
 }

@@ -40,14 +40,13 @@ func (x *shared) start(at time.Duration, g *gang, on ranges.Set, _ float64) erro
 	if on.Tasks() != int64(g.tasks) {
 		return errNoRoom
 	}
-	g.on, g.since, g.left = on, at, g.tasks
-	g.shares = slices.Grow(g.shares[:0], g.tasks)
+	g.stint = &stint{on: on, since: at, left: g.tasks, shares: make([]placed, 0, g.tasks)}
 	for node, tasks := range on.All() {
 		for range tasks {
 			k := len(g.shares)
 			g.shares = append(g.shares, placed{node: node, handle: x.machines.Start(at, node, timeshare.Task{
 				Owner: g.id, Index: int32(k), Priority: g.priority, CPU: g.demand[x.cpu], Memory: g.demand[x.memory],
-				Use: g.work.use[k],
+				Use: g.work.Use()[k],
 			})})
 		}
 	}

@@ -22,14 +22,14 @@ type Sharing struct {
 }
 
 // sharingFigures is nil if nodes are not shared.
-func (l *life) sharingFigures() *Sharing {
+func (l *life) sharingFigures(records []JobRecord) *Sharing {
 	if l.shared == nil {
 		return nil
 	}
 	totals, s := l.shared.machines.Totals(l.now), &Sharing{}
 	s.Evictions = totals.Evictions
-	for i := range l.records {
-		r := &l.records[i]
+	for i := range records {
+		r := &records[i]
 		hours := r.CPUTime / 3600
 		if r.Finish >= 0 && r.Class == SLO {
 			s.Goodput.SLO += hours

@@ -23,7 +23,10 @@ func (l *life) link() error {
 				return fmt.Errorf("%w: job %q arrives at %v and waits for job %q, which arrives later, at %v", ErrJob, j.ID,
 					j.arrive, parent, l.jobs[p].arrive)
 			}
-			l.jobs[p].children = append(l.jobs[p].children, int32(i))
+			if l.children == nil {
+				l.children = make([][]int32, len(l.jobs))
+			}
+			l.children[p] = append(l.children[p], int32(i))
 			j.waits++
 		}
 	}
@@ -32,7 +35,7 @@ func (l *life) link() error {
 
 // measure computes each job's longest remaining path. It refuses jobs that wait for each other in a circle.
 func (l *life) measure() error {
-	open := make([]int, len(l.jobs))
+	open := make([]int32, len(l.jobs))
 	l.paths = make([]time.Duration, len(l.jobs))
 	var ready []int32
 	for i := range l.jobs {
@@ -43,8 +46,8 @@ func (l *life) measure() error {
 	seen := 0
 	for ; seen < len(ready); seen++ {
 		j := &l.jobs[ready[seen]]
-		l.paths[ready[seen]] += j.record.Runtime
-		for _, c := range j.children {
+		l.paths[ready[seen]] += j.gang.work.Runtime()
+		for _, c := range l.waitingFor(ready[seen]) {
 			l.paths[c] = max(l.paths[c], l.paths[ready[seen]])
 			if open[c]--; open[c] == 0 {
 				ready = append(ready, c)
@@ -54,13 +57,13 @@ func (l *life) measure() error {
 	if seen == len(l.jobs) {
 		return nil
 	}
-	at := slices.IndexFunc(open, func(n int) bool { return n > 0 })
+	at := slices.IndexFunc(open, func(n int32) bool { return n > 0 })
 	return fmt.Errorf("%w: job %q waits for itself, or for jobs that do", ErrJob, l.jobs[at].ID)
 }
 
 // waitsFor are the jobs of After that have not finished when the job is submitted.
 func (l *life) waitsFor(j *job) []string {
-	if j.waits == len(j.After) {
+	if int(j.waits) == len(j.After) {
 		return j.After
 	}
 	var left []string

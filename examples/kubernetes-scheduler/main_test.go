@@ -72,7 +72,8 @@ func TestOneSetOfKeys(t *testing.T) {
 		require.NoError(t, err)
 		tables = append(tables, keys.Table(string(page)))
 	}
-	for _, key := range []string{"listen", "lease_for", "cycle", "slot", "window", "parallel", "history", "save_every"} {
+	for _, key := range []string{"listen", "lease_for", "cycle", "slot", "window", "parallel", "history", "save_every",
+		"reserve_after", "estimates"} {
 		for _, table := range tables {
 			require.Contains(t, table, key)
 			assert.Equal(t, tables[0][key], table[key], key)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/nomad"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/outlook"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
@@ -23,6 +24,8 @@ type config struct {
 	Cycle     time.Duration `yaml:"cycle"`
 	Slot      time.Duration `yaml:"slot"`
 	Window    time.Duration `yaml:"window"`
+	Reserve   time.Duration `yaml:"reserve_after"`
+	Estimates bool          `yaml:"estimates"`
 	Parallel  int           `yaml:"parallel"`
 	History   string        `yaml:"history"`
 	SaveEvery time.Duration `yaml:"save_every"`
@@ -35,7 +38,7 @@ type config struct {
 func load(file string) (*config, error) {
 	c := &config{
 		Listen: "127.0.0.1:9464", LeaseFor: nomad.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16,
-		SaveEvery: time.Minute,
+		SaveEvery: time.Minute, Estimates: true,
 	}
 	if file == "" {
 		return c, nil
@@ -94,5 +97,15 @@ func (c *config) options() nomad.Options {
 
 // policy is 3Sigma as configured.
 func (c *config) policy() (sched.Policy, error) {
-	return threesigma.New(threesigma.Config{Slot: c.Slot, Window: c.Window, CutOff: 0.5})
+	began := time.Now()
+	return threesigma.New(threesigma.Config{Slot: c.Slot, Window: c.Window, Reserve: c.Reserve, CutOff: 0.5,
+		Stopwatch: func() time.Duration { return time.Since(began) }})
+}
+
+// estimates are how starts are estimated; nil if they are not.
+func (c *config) estimates() *outlook.Config {
+	if !c.Estimates {
+		return nil
+	}
+	return &outlook.Config{}
 }

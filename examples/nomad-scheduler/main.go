@@ -63,7 +63,7 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 		return err
 	}
 	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor,
-		History: adapters.HistoryFile(c.History), Save: c.SaveEvery,
+		History: adapters.HistoryFile(c.History), Save: c.SaveEvery, Estimates: c.estimates(),
 		Cluster: adapters.Options{Parallel: c.Parallel, Notes: notes}, Log: log, Metrics: counts})
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/yarn"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/outlook"
 	"github.com/hedgesched/hedge/sched/threesigma"
 )
 
@@ -22,6 +23,8 @@ type config struct {
 	Cycle     time.Duration `yaml:"cycle"`
 	Slot      time.Duration `yaml:"slot"`
 	Window    time.Duration `yaml:"window"`
+	Reserve   time.Duration `yaml:"reserve_after"`
+	Estimates bool          `yaml:"estimates"`
 	Parallel  int           `yaml:"parallel"`
 	History   string        `yaml:"history"`
 	SaveEvery time.Duration `yaml:"save_every"`
@@ -49,7 +52,7 @@ type master struct {
 func load(file string) (*config, error) {
 	c := &config{
 		Listen: "127.0.0.1:9464", LeaseFor: yarn.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16,
-		SaveEvery:        time.Minute,
+		SaveEvery: time.Minute, Estimates: true,
 		ResourceManagers: []string{"http://127.0.0.1:8088"}, Spool: "spool",
 	}
 	if file == "" {
@@ -112,5 +115,15 @@ func (c *config) options() yarn.Options {
 
 // policy is 3Sigma as configured.
 func (c *config) policy() (sched.Policy, error) {
-	return threesigma.New(threesigma.Config{Slot: c.Slot, Window: c.Window, CutOff: 0.5})
+	began := time.Now()
+	return threesigma.New(threesigma.Config{Slot: c.Slot, Window: c.Window, Reserve: c.Reserve, CutOff: 0.5,
+		Stopwatch: func() time.Duration { return time.Since(began) }})
+}
+
+// estimates are how starts are estimated; nil if they are not.
+func (c *config) estimates() *outlook.Config {
+	if !c.Estimates {
+		return nil
+	}
+	return &outlook.Config{}
 }

@@ -105,6 +105,9 @@ func (q *queue) Name() string { return q.name }
 // TakesRanges says that it is a [sched.RangePolicy].
 func (q *queue) TakesRanges() {}
 
+// Steady says whether it is a [sched.SteadyPolicy]: all are but those that go by what is left of jobs with stages.
+func (q *queue) Steady() bool { return q.rests == nil }
+
 // Plan starts what fits, in order.
 func (q *queue) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := ctx.Err(); err != nil {

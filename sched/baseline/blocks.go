@@ -96,6 +96,11 @@ func (b *blocks) insert(e *entry) {
 		in = len(b.of[at].entries)
 	}
 	one := b.of[at]
+	if at == len(b.of)-1 && in == len(one.entries) && in >= maxBlock-1 { // the end of a queue: blocks stay full
+		b.of = append(b.of, &block{entries: append(make([]entry, 0, maxBlock), *e)})
+		b.of[at+1].sum()
+		return
+	}
 	one.entries = slices.Insert(one.entries, in, *e)
 	if len(one.entries) >= maxBlock {
 		half := &block{entries: append(make([]entry, 0, maxBlock), one.entries[maxBlock/2:]...)}

@@ -177,7 +177,7 @@ func (c *Config) worth(j *sched.Job, p *profile) (*worth, error) {
 	longest := p.runtime.Quantile(0.99)
 	if p.work > 0 {
 		slowest, _ := p.cpu.At(0)
-		longest = max(longest, p.work/max(slowest, least))
+		longest = max(longest, p.work/max(slowest, leastCPU))
 	}
 	length := min(2*(float64(longest*sched.Stretch(j.Speeds.Least()))+w.deadline), maxTail)
 	curve, tailed, err := utility.WithTail(w.curve, w.deadline, length, c.TailWeight)
@@ -187,6 +187,10 @@ func (c *Config) worth(j *sched.Job, p *profile) (*worth, error) {
 	w.curve, w.tailed = curve, tailed
 	return w, nil
 }
+
+// leastCPU is the CPU in cores, about the smallest that Linux gives, with which a task is expected to run at least when
+// its longest runtime is estimated.
+const leastCPU = 2.0 / 1024
 
 // maxTail is the longest tail in seconds.
 const maxTail = 8e9

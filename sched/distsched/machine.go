@@ -149,7 +149,9 @@ func (ms *machines) add(at int32, e entry) {
 		ms.addTo(m.cpu, nil, w.cpu.or(e.of.profile.cpu), e.count)
 		ms.addTo(m.memory, nil, w.memory.or(e.of.profile.memory), e.count)
 	}
-	m.weight += float64(float64(e.count) * e.of.profile.weight)
+	if m.cpu != nil {
+		m.weight += float64(float64(e.count) * e.of.profile.weight(m.cpu))
+	}
 	m.risk = min(m.risk, e.of.risk)
 	m.held = append(m.held, e)
 }

@@ -311,3 +311,22 @@ func ExampleNew() {
 	fmt.Println(schedtest.Started(plan), plan.Overpacks)
 	// Output: [a b] [cpu memory]
 }
+
+// TestLeastShare: beside a task that takes all four cores, one that requests no CPU gets 2/262,144 of the machine over
+// the weights of both: 4/131,073 of a core. Its 100 core-seconds take 3,276,825 s.
+func TestLeastShare(t *testing.T) {
+	for deadline, want := range map[float64]float64{3.2e6: 0, 3.3e6: 1} {
+		s, err := schedtest.Snapshot(shared(1)).
+			Running(schedtest.Job("r", 1).Demand(sched.Resources{usage.CPU: 4}).Uses(predict.CPU, samples(t, 4)), 0, "n0").
+			Pending(schedtest.Job("a", 1).Demand(sched.Resources{usage.Memory: 1}).Uses(predict.CPU, samples(t, 1)).
+				Uses(predict.CPUTime, samples(t, 100)).Deadline(deadline)).Build()
+		require.NoError(t, err)
+		p, err := distsched.New(distsched.Config{MemoryRisk: 1, CPURisk: 1})
+		require.NoError(t, err)
+		plan, err := p.Plan(context.Background(), s)
+		require.NoError(t, err)
+		require.Len(t, schedtest.Started(plan), 1, plan)
+		_, inTime, _ := p.OptionOf("a")
+		assert.InDelta(t, want, inTime, 1e-9, deadline)
+	}
+}

@@ -40,16 +40,6 @@ func New(cfg Config) (*Policy, error) {
 // Name implements [sched.Policy]: it is the configured name.
 func (p *Policy) Name() string { return p.cfg.Name }
 
-// Eviction returns the probability, as the last plan had it, that a task of a job that it started is evicted. It is
-// false for jobs that the plan did not start.
-func (p *Policy) Eviction(job string) (probability float64, ok bool) {
-	k := p.jobs[job]
-	if k == nil || k.started != p.cycle {
-		return 0, false
-	}
-	return k.option.eviction, true
-}
-
 // Plan implements [sched.Policy]. A pending job that cannot be planned is deferred, with the error as its reason's
 // Fault, and all others are planned. Plan fails only if the snapshot is inconsistent or the context is done.
 func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {

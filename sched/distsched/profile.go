@@ -19,12 +19,14 @@ type profile struct {
 	// of a job that gets all the CPU that it wants.
 	work    float64
 	runtime dist.Distribution
-	// weight is the task's weight in the sharing of CPU: its request, in cores.
-	weight float64
+	// request is the CPU that the task requests, in cores. See weight.
+	request float64
 }
 
-// least is the weight of a task that requests no CPU, in cores: the smallest cpu.shares of Linux, 2, at 1024 per core.
-const least = 2.0 / 1024
+// weight is the task's weight in the sharing of a machine's CPU.
+func (p *profile) weight(cpu *dist.Total) float64 {
+	return max(p.request, usage.LeastShare*cpu.Limit())
+}
 
 // finer is the number of atoms of draw over that of cpu.
 const finer = 2
@@ -39,7 +41,7 @@ func (c *Config) profile(j *sched.Job, p *predict.Prediction, attained float64) 
 	if c.Maximum || c.WholeLife {
 		memory = predict.MemoryMax
 	}
-	out := &profile{weight: max(least, j.Demand[usage.CPU])}
+	out := &profile{request: j.Demand[usage.CPU]}
 	var err error
 	if out.cpu, err = c.quantity(p.Usage, cores, j.Demand[usage.CPU], c.Atoms); err != nil {
 		return nil, fmt.Errorf("job %s: %s: %w", j.ID, cores, err)

@@ -88,8 +88,9 @@ func (p *Policy) share(k *known) float64 {
 	least := math.Inf(1)
 	p.shares = p.shares[:0]
 	for _, pk := range k.option.picks {
-		m, weight, share := &p.machines.of[pk.at], k.profile.weight, math.Inf(1)
+		m, share := &p.machines.of[pk.at], math.Inf(1)
 		if m.cpu != nil {
+			weight := k.profile.weight(m.cpu)
 			share = m.cpu.Limit() * weight / (m.weight + float64(float64(pk.count)*weight))
 		}
 		least = min(least, share)

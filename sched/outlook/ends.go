@@ -11,11 +11,11 @@ import (
 // begins fills in the outlook of a job that starts now.
 func (e *Estimator) begins(c *cycle, j *candidate, o *Outlook) {
 	o.Job, o.MeetsDeadline = j.job.ID, math.NaN()
-	e.ends(c, j, o)
+	e.ends(c, j, starting, o)
 }
 
 // ends adds the runtime to the start, and computes the probability of meeting the deadline.
-func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
+func (e *Estimator) ends(c *cycle, j *candidate, stage int, o *Outlook) {
 	runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
 	if j.forecast != runtime {
 		j.forecast = runtime
@@ -41,22 +41,18 @@ func (e *Estimator) ends(c *cycle, j *candidate, o *Outlook) {
 		o.End.at[l] = max(quantileOf(e.scratch, p), o.Start.at[l]+float64(j.slow*shortest))
 	}
 	if j.job.Deadline > 0 {
-		o.MeetsDeadline = e.chance(c, j, met, o.Start.Quantile(0.5))
+		o.MeetsDeadline = e.chance(c, j, stage, met, o.Start.Quantile(0.5))
 	}
 }
 
 // chance is the calibrated probability of meeting the deadline. It is 0 once the deadline has passed.
-func (e *Estimator) chance(c *cycle, j *candidate, met, start float64) float64 {
+func (e *Estimator) chance(c *cycle, j *candidate, stage int, met, start float64) float64 {
 	if c.now > j.traits.deadline {
 		return 0
 	}
 	f := odds.Foretold{Chance: odds.Doubtful(met, j.pending.Prediction.Samples),
 		Passed: min(1, (c.now+start-j.traits.submitted)/max(j.job.Deadline.Seconds(), 1))}
-	stage := waited
-	if j.cycles <= 1 {
-		stage = arriving
-	}
-	if due(j.cycles) {
+	if stage == starting || due(j.cycles) {
 		e.promises.add(j.job.ID, j.traits.deadline, e.round, stage, f)
 	}
 	return e.odds[stage].Tell(f)

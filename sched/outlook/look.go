@@ -205,7 +205,7 @@ func (e *Estimator) started(w *waiting, now float64) {
 	for i := range w.tellings {
 		t := &w.tellings[i]
 		e.drift.learn(t, now, e.cycle)
-		e.tails.started(t, now)
+		e.tails[t.stage].started(t, now)
 		e.orders.learn(t, now-t.at, e.cycle)
 	}
 	delete(e.jobs, w.job.ID)
@@ -223,12 +223,13 @@ func (e *Estimator) learn(c *cycle) {
 		for k := range c.jobs[i].tellings {
 			t := &c.jobs[i].tellings[k]
 			e.drift.wait(t, c.now, e.cycle)
-			e.tails.waits(t, c.now)
+			e.tails[t.stage].waits(t, c.now)
 		}
 	}
 	e.observed = e.drift.settle(e.observed, e.cycle)
-	e.tails.early.settle()
-	e.tails.late.settle()
+	for i := range e.tails {
+		e.tails[i].settle()
+	}
 }
 
 // imagine simulates as many worlds as the work limit allows, and at least two.
@@ -323,7 +324,7 @@ func (e *Estimator) ask(c *cycle) {
 		if !due(j.cycles) || j.never {
 			continue
 		}
-		t := telling{at: c.now}
+		t := telling{at: c.now, stage: j.stage()}
 		t.median, t.spread = e.raw(c, j)
 		for o := range t.orders {
 			t.orders[o] = math.NaN()
@@ -412,7 +413,7 @@ func (e *Estimator) tell(c *cycle) []Outlook {
 			continue
 		}
 		e.starts(c, j, &o.Start)
-		e.ends(c, j, o)
+		e.ends(c, j, j.stage(), o)
 	}
 	for ; next < len(c.starting); next++ {
 		out = append(out, Outlook{})
@@ -430,7 +431,7 @@ func (e *Estimator) starts(c *cycle, j *candidate, to *Times) {
 	for l := range z {
 		z[l] = float64((1-s.weight)*prior[l]) + float64(s.weight*s.at[l])
 	}
-	e.tails.stretch(&z)
+	e.tails[j.stage()].stretch(&z)
 	for l := range toldLevels {
 		at := float64((min(median, longest)+e.cycle)*math.Exp(spread*z[l])) - e.cycle
 		if at = max(at, soonest); at >= longest/2 {

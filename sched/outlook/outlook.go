@@ -13,7 +13,8 @@
 // learnt for short and for long waits, from jobs that have started and from jobs that still wait. So the estimates take
 // in what the simulation cannot know: drift of the load, and departures of the policy from its order. Then intervals
 // are widened or narrowed until a tenth of the starts are before the 80 % interval and a tenth after it. The
-// probabilities of meeting deadlines are corrected by the outcomes of earlier ones.
+// probabilities of meeting deadlines are corrected by the outcomes of earlier ones. Both corrections are learnt apart
+// for jobs that have just come and for jobs that have waited; those of jobs that start have one of their own.
 //
 // All of this is learnt from the cycles that the estimator is shown. It is lost when the program ends: a new estimator
 // starts from the simulation alone.
@@ -99,7 +100,7 @@ type Estimator struct {
 	resources []string
 	recent    arrivals
 	drift     drift
-	tails     tails
+	tails     [starting]tails // by stage of those that wait
 	orders    scores
 	observed  []observed
 	slow      slowed
@@ -129,6 +130,9 @@ func New(c Config) (*Estimator, error) {
 	for i := range e.odds {
 		e.odds[i] = odds.New()
 	}
+	for i := range e.tails {
+		e.tails[i] = newTails()
+	}
 	return e, nil
 }
 
@@ -147,7 +151,8 @@ type waiting struct {
 
 // telling is an estimate, kept to be compared with the outcome.
 type telling struct {
-	at     float64         // seconds since the origin
+	at     float64 // seconds since the origin
+	stage  int
 	median float64         // wait from then, as the worlds had it
 	spread float64         // standard deviation of its logarithm
 	orders [orders]float64 // wait by order; NaN if not asked

@@ -21,13 +21,22 @@ type promises struct {
 	of   map[string]*promise
 }
 
-// The stages of a job's wait, which are calibrated each on its own: a job that has just come is easily judged too well,
-// and one that has waited is judged by what it has waited for.
+// The stages of a job, which are corrected each on its own. What becomes of jobs that start says nothing of those that
+// wait beside them: most of the former come while there is room, and hardly miss a deadline.
 const (
-	arriving = iota // in its first cycle
-	waited
+	arriving = iota // in its first cycle, which does not start it
+	waited          // in a later one, which does not start it either
+	starting        // in the cycle that starts it
 	stages
 )
+
+// stage is that of a job which goes on waiting.
+func (w *waiting) stage() int {
+	if w.cycles > 1 {
+		return waited
+	}
+	return arriving
+}
 
 // add keeps an estimate for a job.
 func (p *promises) add(job string, deadline float64, round, stage int, f odds.Foretold) {

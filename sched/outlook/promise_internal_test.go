@@ -1,12 +1,15 @@
 package outlook
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/dist"
+	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/internal/odds"
 )
@@ -47,5 +50,47 @@ func TestReview(t *testing.T) {
 			jobs, met := e.odds[waited].Learnt()
 			assert.Equal(t, []float64{c.jobs, c.met}, []float64{jobs, met})
 		})
+	}
+}
+
+// TestStagesLearnApart: jobs that start at once and meet their deadlines teach nothing about those that wait.
+func TestStagesLearnApart(t *testing.T) {
+	e, err := New(Config{})
+	require.NoError(t, err)
+	nodes, err := sched.NewNodeSet([]sched.Node{{Name: "n", Capacity: sched.Resources{"cpu": 2}}})
+	require.NoError(t, err)
+	runtime, err := dist.NewUniform(10, 100)
+	require.NoError(t, err)
+	pending := func(id string, now time.Time) sched.Pending {
+		return sched.Pending{Prediction: predict.Prediction{Dist: runtime, Point: runtime.Mean()}, Job: &sched.Job{ID: id,
+			Tasks: 1, Demand: sched.Resources{"cpu": 1}, Submitted: now, Deadline: 50 * time.Second}}
+	}
+	for i := range 40 {
+		now := time.Unix(int64(i)*10, 0).UTC()
+		starts, waits := fmt.Sprint("starts", i), fmt.Sprint("waits", i)
+		s := &sched.Snapshot{Now: now, Cycle: 10 * time.Second, Nodes: nodes, Free: nodes.Capacity(),
+			Pending: []sched.Pending{pending(starts, now), pending(waits, now)}}
+		if i > 1 {
+			s.Completed = []sched.Completion{{Job: fmt.Sprint("starts", i-1), At: now}}
+		}
+		_, err = e.Look(s, &sched.Plan{Decisions: []sched.Decision{{Job: starts, Kind: sched.Start,
+			Nodes: []sched.NodeTasks{{Node: "n", Tasks: 1}}}}, Rest: sched.Reason{Code: sched.ReasonWaiting}})
+		require.NoError(t, err)
+	}
+	jobs, met := e.odds[starting].Learnt()
+	assert.Greater(t, met, 20.0)
+	assert.Equal(t, jobs, met)
+	jobs, _ = e.odds[arriving].Learnt()
+	assert.Zero(t, jobs, "what waits has been withdrawn in the next cycle")
+	told := e.odds[arriving].Tell(odds.Foretold{Chance: 0.3})
+	assert.InDelta(t, 0.3, told, 1e-12)
+}
+
+// TestStage: a job has just come in the first cycle that it is seen to wait in, and in no later one.
+func TestStage(t *testing.T) {
+	for cycles, want := range []int{1: arriving, 2: waited, 3: waited} {
+		if cycles > 0 {
+			assert.Equal(t, want, (&waiting{cycles: cycles}).stage(), cycles)
+		}
 	}
 }

@@ -12,6 +12,10 @@ import "math"
 // before they have started.
 type tails struct{ early, late tail }
 
+// newTails are tails that have learnt nothing. The worlds know neither how wrong the forecasts are together nor how the
+// policy departs from its order, so their intervals are widened until starts show how wide they have to be.
+func newTails() tails { return tails{early: tail{widening: doubtful}, late: tail{widening: doubtful}} }
+
 // tail is one end. Its widening is a logarithm; 0 leaves the estimate as it is.
 type tail struct {
 	widening float64
@@ -24,6 +28,8 @@ const (
 	miss = 0.1
 	// pace is how far a verdict moves a tail. Half and twice as much make little difference on google and kth.
 	pace = 0.1
+	// doubtful is the widening before anything is learnt. It was chosen on google and kth, of 0, 0.3 and 0.5.
+	doubtful = 0.3
 	// narrowest and widest limit the widening.
 	narrowest, widest = -1, 2.5
 )
@@ -67,6 +73,11 @@ func (t *tails) waits(told *telling, now float64) {
 		told.judgedLate = true
 		t.late.judge(true)
 	}
+}
+
+func (t *tails) settle() {
+	t.early.settle()
+	t.late.settle()
 }
 
 // stretch moves the standardised quantiles away from the median, or towards it.

@@ -46,7 +46,7 @@ func TestVerdictsComeOnce(t *testing.T) {
 func TestTailsLearnTheSpread(t *testing.T) {
 	for _, spread := range []float64{0.5, 1, 3} {
 		rng := rand.New(rand.NewPCG(1, 2))
-		var learnt tails
+		learnt := newTails()
 		early, late, n := 0.0, 0.0, 0.0
 		for i := range 6000 {
 			if i == 3000 {
@@ -57,8 +57,7 @@ func TestTailsLearnTheSpread(t *testing.T) {
 			x := float64(spread * rng.NormFloat64())
 			told := &telling{early: z[1], late: z[levels-2]}
 			learnt.started(told, x)
-			learnt.early.settle()
-			learnt.late.settle()
+			learnt.settle()
 			if i%3000 >= 500 {
 				n++
 				if x < z[1] {

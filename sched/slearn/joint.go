@@ -18,11 +18,10 @@ import (
 //
 // Sampling delays a job's other tasks, and saves jobs from a wrong queue. Pilots are no extra work. So a job is sampled
 // unless history is sure of its queue, and whenever it was sure it has lately been right about as often as pilots, and
-// with smaller errors. The number of pilots follows the sampling ratio, but is two at least. The second pilot tells how far
-// the first may be off, and costs next to nothing, since both run in parallel. A third made jobs wait for longer. If
-// history's median puts the job into the first queue, its pilots
-// wait there instead of in the second queue. That serves small jobs sooner. If history is wrong, only the pilots' time
-// is lost, and not the whole job's.
+// with smaller errors. The number of pilots follows the sampling ratio, but is two at least. The second pilot tells how
+// far off the first may be, and costs next to nothing, since both run in parallel. A third made jobs wait for longer.
+// If history's median puts the job into the first queue, its pilots wait there instead of in the second queue. That
+// serves small jobs sooner. If history is wrong, only the pilots' time is lost, and not the whole job's.
 //
 // A thin job enters the first queue, as in SLearn, unless history is sure that it is large.
 //

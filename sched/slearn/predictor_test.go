@@ -163,6 +163,19 @@ func TestJointHurriesSmallJobs(t *testing.T) {
 	}
 }
 
+// Two pilots are the fewest, of a job that has as many tasks.
+func TestJointRunsTwoPilots(t *testing.T) {
+	for tasks, want := range map[int32]int{1: 1, 2: 2, 3: 2, 66: 2, 67: 3, 1000: 30} {
+		j, err := slearn.NewJoint(past(t), 0, &slearn.Ratio{Fixed: 3}, slearn.Queues{})
+		require.NoError(t, err)
+		s := slearn.Sample{Job: agent.Job{Tasks: tasks}}
+		a := j.Estimate(&s)
+		assert.Equal(t, want, a.Pilots, "%d tasks", tasks)
+		s.Note, s.Out, s.Pilots = a.Note, 1, slearn.Times{Count: 1, Sum: 5, Squares: 25}
+		assert.Equal(t, want, j.Estimate(&s).Pilots, "%d tasks, one has ended", tasks)
+	}
+}
+
 // A job in a queue changes it when its tasks leave no doubt, once as many have ended as run.
 func TestJointWatchesJobsInQueues(t *testing.T) {
 	j := joint(t, 20, 21, 19, 20)

@@ -370,6 +370,7 @@ func (p *Planning) threeSigma(name string) (threesigma.Config, error) {
 		}
 	}
 	c.Options, c.Window, c.Slot, c.Stopwatch = p.Options, p.Window, p.Slot, p.Stopwatch
+	c.Reserve = p.Reserve
 	return c, nil
 }
 

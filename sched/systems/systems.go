@@ -86,6 +86,9 @@ type Planning struct {
 	// Strictness is the value of the policy's [System.Strictness]; 0 means the policy's default. Policies without one
 	// ignore it.
 	Strictness float64
+	// Reserve is for how long a job may wait before nodes are kept for it; 0 means for ever. Only 3Sigma, its variants and
+	// keep have such reservations ([threesigma.Config].Reserve).
+	Reserve time.Duration
 	// Estimate selects the runtimes by which backfill plans. The zero value means the times that users request.
 	Estimate backfill.Estimate
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]; nil leaves them 0.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -110,6 +111,26 @@ func TestPolicies(t *testing.T) {
 			require.NoError(t, err)
 			assert.Contains(t, schedtest.Started(plan), "a")
 		})
+	}
+}
+
+// TestReserve: 3Sigma and keep have nodes kept for a job that has waited for long, where that is asked for.
+func TestReserve(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(2, 1)).Now(4000).
+		Running(schedtest.Job("run", 1).Runs(9000), 0, "n0").Pending(schedtest.Job("wide", 2).Submitted(10).Runs(60)).Build()
+	require.NoError(t, err)
+	set := systems.Builtin()
+	for _, name := range []string{"3sigma", "3sigma-nodist", "point-real", "keep"} {
+		for reserve, want := range map[time.Duration]bool{0: false, time.Hour: true, 2 * time.Hour: false} {
+			system, err := set.Find(name)
+			require.NoError(t, err)
+			policy, err := system.Policy(&systems.Planning{Reserve: reserve})
+			require.NoError(t, err)
+			plan, err := policy.Plan(context.Background(), s)
+			require.NoError(t, err)
+			require.Len(t, plan.Decisions, 1)
+			assert.Equal(t, want, plan.Decisions[0].Reason.Code == threesigma.ReasonReserved, "%s, %v", name, reserve)
+		}
 	}
 }
 

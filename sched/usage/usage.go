@@ -19,6 +19,10 @@ const (
 	Memory = "memory"
 )
 
+// LeastShare is the least weight of a task where CPU is shared, as a share of the machine's CPU. A task that requests
+// less, or nothing, weighs as much. Linux has CPU shares from 2 to 262,144.
+const LeastShare = 2.0 / 262144
+
 // Level is an amount of each shared resource.
 type Level struct{ CPU, Memory float64 }
 

@@ -40,22 +40,17 @@ func Planned(plan *sched.Plan) Planner {
 	return func(context.Context, *sched.Snapshot) (*sched.Plan, error) { return plan, nil }
 }
 
-// Ask plans the snapshot as it is with before, and the changed snapshot with after; nil means that before plans both. A
-// [Policy] change has no effect here: pass the other policy's planner as after. Errors wrap [ErrChange], or are the
-// planner's.
+// Ask plans the snapshot as it is with before, and the changed snapshot with after. Both plan at the same time, so they
+// must share nothing that changes, as those of [Fresh] do not. If after is nil, before plans both, one after the other.
+// A [Policy] change has no effect here: pass the other policy's planner as after. Errors wrap [ErrChange], or are the
+// planner's; if both fail, before's.
 func Ask(ctx context.Context, s *sched.Snapshot, changes []Change, before, after Planner) (*Answer, error) {
-	if after == nil {
-		after = before
-	}
 	changed, err := Apply(s, changes)
 	if err != nil {
 		return nil, err
 	}
 	a := &Answer{Snapshot: changed}
-	if a.Before, err = before(ctx, s); err != nil {
-		return nil, err
-	}
-	if a.After, err = after(ctx, changed); err != nil {
+	if err := a.plan(ctx, s, before, after); err != nil {
 		return nil, err
 	}
 	was, is := decisions(a.Before), decisions(a.After)
@@ -81,6 +76,31 @@ func Ask(ctx context.Context, s *sched.Snapshot, changes []Change, before, after
 		}
 	}
 	return a, nil
+}
+
+// plan makes both plans.
+func (a *Answer) plan(ctx context.Context, s *sched.Snapshot, before, after Planner) (err error) {
+	if after == nil {
+		if a.Before, err = before(ctx, s); err == nil {
+			a.After, err = before(ctx, a.Snapshot)
+		}
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		var failed error
+		a.After, failed = after(ctx, a.Snapshot)
+		done <- failed
+	}()
+	if a.Before, err = before(ctx, s); err != nil {
+		cancel()
+	}
+	if failed := <-done; err == nil {
+		err = failed
+	}
+	return err
 }
 
 // decisions maps jobs to the plan's starts and preemptions.

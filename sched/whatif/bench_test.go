@@ -70,6 +70,12 @@ func BenchmarkAsk(b *testing.B) {
 				require.NoError(b, err)
 			}
 		})
+		b.Run(fmt.Sprintf("nodes=5000/pending=1000/%s, both at once", name), func(b *testing.B) {
+			for b.Loop() {
+				_, err := whatif.Ask(context.Background(), s, changes, whatif.Fresh(policy), whatif.Fresh(policy))
+				require.NoError(b, err)
+			}
+		})
 		b.Run(fmt.Sprintf("nodes=5000/pending=1000/%s, planned", name), func(b *testing.B) {
 			plan, err := whatif.Fresh(policy)(context.Background(), s)
 			require.NoError(b, err)

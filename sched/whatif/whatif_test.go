@@ -2,6 +2,7 @@ package whatif_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/place"
 	"github.com/hedgesched/hedge/sched/schedtest"
+	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/sched/usage"
 	"github.com/hedgesched/hedge/sched/whatif"
 )
@@ -287,4 +289,50 @@ func TestAskAboutAPlan(t *testing.T) {
 	assert.Same(t, idle, got.Before)
 	assert.Equal(t, []string{"b"}, got.StartsNow)
 	assert.Equal(t, []string{"b"}, got.Gained)
+}
+
+// TestAskBothAtOnce: both plans made at the same time are those made one after the other.
+func TestAskBothAtOnce(t *testing.T) {
+	fresh := whatif.Fresh(func() (sched.Policy, error) { return threesigma.New(threesigma.Config{}) })
+	for seed := range uint64(20) {
+		s, err := schedtest.Random(rand.New(rand.NewPCG(seed, 5)))
+		require.NoError(t, err)
+		changes := []whatif.Change{{Verb: whatif.AddNodes, Name: s.Nodes.Node(0).Name, Count: 2}}
+		inTurn, err := whatif.Ask(t.Context(), s, changes, fresh, nil)
+		require.NoError(t, err)
+		atOnce, err := whatif.Ask(t.Context(), s, changes, fresh, fresh)
+		require.NoError(t, err)
+		assert.Equal(t, inTurn.Before.Decisions, atOnce.Before.Decisions)
+		assert.Equal(t, inTurn.After.Decisions, atOnce.After.Decisions)
+		assert.Equal(t, inTurn.Gained, atOnce.Gained)
+	}
+}
+
+// TestAskFails: the first plan's error counts before the second's, and stops the second.
+func TestAskFails(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(1, 1)).Pending(schedtest.Job("a", 1)).Build()
+	require.NoError(t, err)
+	first, second := errors.New("first"), errors.New("second")
+	fails := func(err error) whatif.Planner {
+		return func(context.Context, *sched.Snapshot) (*sched.Plan, error) { return nil, err }
+	}
+	waits := func(ctx context.Context, _ *sched.Snapshot) (*sched.Plan, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	drop := []whatif.Change{{Verb: whatif.Drop, Name: "a"}}
+	for name, c := range map[string]struct {
+		before, after whatif.Planner
+		want          error
+	}{
+		"both":             {fails(first), fails(second), first},
+		"the second alone": {baseline.NewFIFO().Plan, fails(second), second},
+		"the first alone":  {fails(first), waits, first},
+		"one for both":     {fails(first), nil, first},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := whatif.Ask(t.Context(), s, drop, c.before, c.after)
+			require.ErrorIs(t, err, c.want)
+		})
+	}
 }

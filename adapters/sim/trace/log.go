@@ -39,10 +39,14 @@ func ReadAll(path string, opts *Options) (*Log, error) {
 	return log, errors.Join(err, s.Close())
 }
 
+// maxBlock is how many jobs are collected in one piece.
+const maxBlock = 1 << 14
+
 // Collect reads what is left of a log, as ReadAll does.
 func Collect(r Reader) (*Log, error) {
 	log := &Log{}
 	var latest time.Duration
+	var full [][]Job // blocks of jobs before log.Jobs: a slice that grew would be copied again and again
 	for {
 		job, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -55,7 +59,13 @@ func Collect(r Reader) (*Log, error) {
 			log.Reordered++
 		}
 		latest = max(latest, job.Submit)
+		if len(log.Jobs) == maxBlock {
+			full, log.Jobs = append(full, log.Jobs), make([]Job, 0, maxBlock)
+		}
 		log.Jobs = append(log.Jobs, job)
+	}
+	if len(full) > 0 {
+		log.Jobs = slices.Concat(append(full, log.Jobs)...)
 	}
 	log.Skipped = r.Skipped()
 	if s, ok := r.(*Stream); ok {

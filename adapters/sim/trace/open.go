@@ -73,6 +73,7 @@ type Header struct {
 type Stream struct {
 	name, format string
 	parser       parser
+	job          Job // the one being read
 	policy       *policy
 	err          error
 	closers      []io.Closer
@@ -94,12 +95,12 @@ type parser interface {
 // the first gives a *ParseError.
 func (s *Stream) Read() (Job, error) {
 	for s.err == nil {
-		var job Job
-		skip, err := s.parser.next(&job)
+		s.job = Job{}
+		skip, err := s.parser.next(&s.job)
 		s.err = s.policy.record(skip, err)
 		if err == nil && skip == "" {
-			job.Line = s.parser.at()
-			return job, nil
+			s.job.Line = s.parser.at()
+			return s.job, nil
 		}
 	}
 	return Job{}, s.err

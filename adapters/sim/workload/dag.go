@@ -223,24 +223,23 @@ func (w *whole) again(number int, submit time.Duration) *whole {
 	return &c
 }
 
-// simJobs are the jobs of a draft: the job itself, or its stages. Stages share a deadline, a utility and preferred
+// simJobs appends the jobs of a draft: the job itself, or its stages. Stages share a deadline, a utility and preferred
 // racks.
-func (b *builder) simJobs(d *draft) ([]sim.Job, error) {
+func (b *builder) simJobs(to []sim.Job, d *draft) ([]sim.Job, error) {
 	if d.whole == nil {
 		j, err := b.simJob(d)
-		return []sim.Job{j}, err
+		return append(to, j), err
 	}
 	shared, err := b.simJob(d)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]sim.Job, len(d.whole.stages))
-	for i := range out {
+	for i := range d.whole.stages {
 		s := &d.whole.stages[i]
 		j := shared
 		j.ID, j.Tasks, j.Attributes, j.After, j.Of = s.ID, b.nodesOf(s.Tasks), attributes(s), s.After, s.Of
 		j.Work = sim.Runtime(s.Runtime)
-		out[i] = j
+		to = append(to, j)
 	}
-	return out, nil
+	return to, nil
 }

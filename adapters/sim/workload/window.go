@@ -134,7 +134,7 @@ func (b *builder) replay() (*Workload, error) {
 		}
 		start = at
 	}
-	var drafts []draft
+	drafts := make([]draft, 0, len(b.jobs))
 	out := map[string]bool{} // jobs that are left out
 	for i := range b.jobs {
 		j := &b.jobs[i]

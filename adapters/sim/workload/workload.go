@@ -267,11 +267,10 @@ func (b *builder) finish(drafts []draft, traceSpan time.Duration) (*Workload, er
 	var work float64
 	for i := range drafts {
 		d := &drafts[i]
-		jobs, err := b.simJobs(d)
-		if err != nil {
+		var err error
+		if w.Jobs, err = b.simJobs(w.Jobs, d); err != nil {
 			return nil, err
 		}
-		w.Jobs = append(w.Jobs, jobs...)
 		if d.whole != nil {
 			w.From = append(w.From, d.whole.stages...)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hedgesched/hedge/adapters/sim/event"
 	"github.com/hedgesched/hedge/adapters/sim/taskuse"
+	"github.com/hedgesched/hedge/sched/usage"
 )
 
 // Capacity is what a machine has, in the units of requests and use.
@@ -37,9 +38,6 @@ type Task struct {
 // EvictAt is the share of a machine's memory above which it evicts tasks. As in Kubernetes and the thesis, it is less
 // than 1, so that the operating system does not kill tasks first.
 const EvictAt = 0.95
-
-// leastShare is the least weight of a task, as a share of the machine's CPU. Linux has CPU shares from 2 to 262,144.
-const leastShare = 2.0 / 262144
 
 // never is the end of a segment that gets no CPU, or so little that a time.Duration cannot hold the end.
 const never = time.Duration(math.MaxInt64)
@@ -161,7 +159,7 @@ func (m *Machines) Start(at time.Duration, on int32, t Task) int32 {
 	}
 	m.tasks[id] = task{owner: t.Owner, index: t.Index, machine: on, priority: t.Priority, memory: t.Memory, started: at}
 	x := &m.machines[on]
-	x.slots = append(x.slots, slot{task: id, share: max(t.CPU, leastShare*x.CPU), use: t.Use})
+	x.slots = append(x.slots, slot{task: id, share: max(t.CPU, usage.LeastShare*x.CPU), use: t.Use})
 	x.ends, x.wants, x.mems = append(x.ends, 0), append(x.wants, 0), append(x.mems, 0)
 	x.load(len(x.slots)-1, at)
 	m.mark(on)

@@ -61,6 +61,8 @@ func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	fs.DurationVar(&s.Cycle, "cycle", 10*time.Second, "scheduling period; 0s decides at every submission and completion")
 	fs.DurationVar(&s.Window, "window", 0, "plan-ahead window (default: follows from the runtimes)")
 	fs.DurationVar(&s.Slot, "slot", 0, "slot length (default: follows from the window)")
+	fs.DurationVar(&s.Reserve, "reserve-after", 0,
+		"how long a job may wait until 3sigma, its variants and keep keep nodes for it (default: for ever)")
 	fs.Float64Var(&s.Budget, "budget", 0.5, "share of a cycle the solver may use")
 	fs.Int64Var(&s.Work, "work", experiment.DefaultWork,
 		"most deterministic work units the solver may use in a cycle (about a million a second)")
@@ -211,6 +213,7 @@ func (f *workloadFlags) check() error {
 		{"--window", s.Window, s.Window == 0 || s.Window >= minPeriod, "0s or at least 100ms"},
 		{"--slot", s.Slot, s.Slot == 0 || s.Slot >= minPeriod, "0s or at least 100ms"},
 		{"--window", s.Window, s.Window == 0 || s.Window >= s.Slot, fmt.Sprintf("at least --slot, %v", s.Slot)},
+		{"--reserve-after", s.Reserve, s.Reserve >= 0, "at least 0s"},
 		{"--budget", s.Budget, s.Budget > 0 && s.Budget <= 1, "above 0, at most 1"},
 		{"--work", s.Work, s.Work >= 1, "at least 1"},
 	}

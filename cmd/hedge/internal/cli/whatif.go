@@ -134,15 +134,14 @@ func (f *whatIfFlags) ask(ctx context.Context, s *Host) (*whatIfDocument, error)
 		return nil, fmt.Errorf("--policy: %w", err)
 	}
 	defer done()
-	after := before
 	if name, other := whatif.PolicyOf(changes); other {
-		var done func()
-		if after, done, err = f.policies(s, name); err != nil {
-			return nil, fmt.Errorf("--change: policy: %w", err)
-		}
-		defer done()
 		doc.PolicyAfter = name
 	}
+	after, closed, err := f.policies(s, doc.PolicyAfter) // with an engine of its own, since both plan at once
+	if err != nil {
+		return nil, fmt.Errorf("--change: policy: %w", err)
+	}
+	defer closed()
 	snapshot, err := f.read(s)
 	if err != nil {
 		return nil, err

@@ -76,6 +76,8 @@ type Planning struct {
 	Budget  float64 `json:"budget"`
 	// Estimate is by what easy and conservative plan; empty where that is the times requested.
 	Estimate string `json:"estimate,omitempty"`
+	// ReserveAfterS is for how long a job waits until 3sigma and keep reserve nodes for it; absent where they never do.
+	ReserveAfterS float64 `json:"reserve_after_s,omitempty"`
 	// Work limits engines whose plans work alone fixes, Time the others; the one that does not is 0.
 	Work  int64   `json:"work_per_cycle"`
 	TimeS float64 `json:"time_per_cycle_s"`
@@ -167,5 +169,5 @@ func (s *Spec) planningDocument(window, slot time.Duration) Planning {
 	}
 	return Planning{Engine: s.Engine, Estimate: estimate,
 		CycleS: s.Cycle.Seconds(), WindowS: window.Seconds(), SlotS: slot.Seconds(),
-		Budget: s.Budget, Work: s.workPerCycle(), TimeS: s.timePerCycle().Seconds()}
+		ReserveAfterS: s.Reserve.Seconds(), Budget: s.Budget, Work: s.workPerCycle(), TimeS: s.timePerCycle().Seconds()}
 }

@@ -3,30 +3,33 @@ package experiment
 import (
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/distsched"
 )
 
-// EvictionBin compares a forecast with what came true: for the jobs whose probability of losing a task by eviction was
-// told to be within a tenth of the range.
+// EvictionBin compares a forecast with what came true: for the jobs whose probability of losing a task by eviction, in
+// all their life, was told to be within a tenth of the range.
 type EvictionBin struct {
 	// From and To bound the bin: above From, except for the first, and up to To.
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
-	// Jobs are those in the bin at their first start. Told is their mean probability, Came the share of them that lost a
-	// task by eviction. Both are 0 in an empty bin.
-	Jobs int     `json:"jobs"`
-	Told float64 `json:"told"`
-	Came float64 `json:"came"`
+	// Jobs are those in the bin at their first start. Told is their mean probability, and AtStart that of the moment of
+	// their start alone, by which the policy decides. Came is the share of them that lost a task by eviction. All are 0 in
+	// an empty bin.
+	Jobs    int     `json:"jobs"`
+	Told    float64 `json:"told"`
+	AtStart float64 `json:"at_start"`
+	Came    float64 `json:"came"`
 }
 
 // teller is a policy that tells the probability of evictions. DistSched's are.
 type teller interface {
-	Eviction(job string) (probability float64, ok bool)
+	Eviction(job string) (e distsched.Eviction, ok bool)
 }
 
 // evictions keeps what a policy told of jobs at their first start.
 type evictions struct {
 	of   teller
-	told map[string]float64
+	told map[string]distsched.Eviction
 }
 
 // watchEvictions has the policy's forecasts kept, if it tells any; else it returns nil.
@@ -35,7 +38,7 @@ func watchEvictions(c *sim.Config) *evictions {
 	if !ok {
 		return nil
 	}
-	e, next := &evictions{of: of, told: map[string]float64{}}, c.CycleObserver
+	e, next := &evictions{of: of, told: map[string]distsched.Eviction{}}, c.CycleObserver
 	c.CycleObserver = func(cycle *sched.Cycle) {
 		e.observe(cycle)
 		if next != nil {
@@ -78,12 +81,13 @@ func (e *evictions) bins(jobs []sim.JobRecord) []EvictionBin {
 			continue
 		}
 		k := 0
-		for k < evictionBins-1 && p > out[k].To {
+		for k < evictionBins-1 && p.Life > out[k].To {
 			k++
 		}
 		b := &out[k]
 		b.Jobs++
-		b.Told += p
+		b.Told += p.Life
+		b.AtStart += p.Start
 		if jobs[i].Evictions > 0 {
 			b.Came++
 		}
@@ -95,7 +99,7 @@ func (e *evictions) bins(jobs []sim.JobRecord) []EvictionBin {
 func averaged(bins []EvictionBin) []EvictionBin {
 	for i := range bins {
 		if n := float64(bins[i].Jobs); n > 0 {
-			bins[i].Told, bins[i].Came = bins[i].Told/n, bins[i].Came/n
+			bins[i].Told, bins[i].AtStart, bins[i].Came = bins[i].Told/n, bins[i].AtStart/n, bins[i].Came/n
 		}
 	}
 	return bins
@@ -112,6 +116,7 @@ func sumBins(runs []SharedRun) []EvictionBin {
 			n := float64(b.Jobs)
 			out[k].From, out[k].To, out[k].Jobs = b.From, b.To, out[k].Jobs+b.Jobs
 			out[k].Told += float64(n * b.Told)
+			out[k].AtStart += float64(n * b.AtStart)
 			out[k].Came += float64(n * b.Came)
 		}
 	}

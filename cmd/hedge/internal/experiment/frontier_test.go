@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/sched/distsched"
 	"github.com/hedgesched/hedge/sched/systems"
 )
 
@@ -87,16 +88,18 @@ func TestHeaterReadsTheLog(t *testing.T) {
 }
 
 func TestEvictionBins(t *testing.T) {
-	e := &evictions{told: map[string]float64{"a": 0, "b": 0.1, "c": 0.95, "d": 1, "gone": 0.5}}
+	e := &evictions{told: map[string]distsched.Eviction{"a": {}, "b": {Life: 0.1, Start: 0.9}, "c": {Life: 0.95},
+		"d": {Life: 1}, "gone": {Life: 0.5}}}
 	jobs := []sim.JobRecord{{ID: "a"}, {ID: "b", Evictions: 2}, {ID: "c", Evictions: 1}, {ID: "d"}, {ID: "untold"}}
 	bins := e.bins(jobs)
 	require.Len(t, bins, 10)
-	assert.Equal(t, EvictionBin{From: 0, To: 0.1, Jobs: 2, Told: 0.05, Came: 0.5}, bins[0])
+	assert.Equal(t, EvictionBin{From: 0, To: 0.1, Jobs: 2, Told: 0.05, AtStart: 0.45, Came: 0.5}, bins[0])
 	assert.Equal(t, 2, bins[9].Jobs)
 	assert.InDelta(t, 0.975, bins[9].Told, 1e-9)
 	sum := sumBins([]SharedRun{{Evicted: bins}, {}, {Evicted: bins}})
 	assert.Equal(t, 4, sum[0].Jobs)
 	assert.InDelta(t, 0.5, sum[0].Came, 1e-9)
+	assert.InDelta(t, 0.45, sum[0].AtStart, 1e-9)
 	assert.Nil(t, sumBins([]SharedRun{{}}))
 	assert.Nil(t, (*evictions)(nil).bins(jobs))
 }

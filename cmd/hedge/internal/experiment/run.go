@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -226,7 +227,7 @@ func (e *Experiment) policy(
 			return opened, nil
 		},
 		Options: solver.Options{Work: e.spec.workPerCycle(), Time: e.spec.timePerCycle()},
-		Window:  window, Slot: slot, Estimate: e.spec.Estimate,
+		Window:  window, Slot: slot, Reserve: e.spec.Reserve, Estimate: e.spec.Estimate,
 		Stopwatch: func() time.Duration { return time.Since(began) },
 	})
 	if err != nil {
@@ -287,7 +288,7 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 // Of many jobs, most memory is that of the jobs and stays: collecting garbage sooner costs little and saves much.
 const (
 	manyJobs     = 100_000
-	tightGarbage = 30 // percent of what stays
+	tightGarbage = 20 // percent of what stays
 )
 
 // saveMemory has garbage collected sooner where there are many jobs, until its result is called. GOGC overrides it.
@@ -305,6 +306,7 @@ func (s *Spec) nodes() []sched.Node {
 	at := 0
 	for _, l := range s.Labels {
 		for end := min(at+l.Nodes, len(nodes)); at < end; at++ {
+			nodes[at].Labels = maps.Clone(nodes[at].Labels)
 			nodes[at].Labels[l.Key] = l.Value
 		}
 	}

@@ -53,6 +53,8 @@ type Spec struct {
 	Cycle time.Duration
 	// Window and Slot are the plan-ahead window and its slots; 0 follows the workload.
 	Window, Slot time.Duration
+	// Reserve is for how long a job may wait until 3Sigma and keep reserve nodes for it; 0 is for ever.
+	Reserve time.Duration `json:",omitzero"`
 	// Budget is the share of a cycle the solver may use.
 	Budget float64
 	// Work caps the solver's deterministic work units a cycle.

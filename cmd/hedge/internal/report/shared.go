@@ -240,20 +240,21 @@ func label(r *experiment.SharedRun) string {
 
 // reliability adds what policies told of evictions beside what came true.
 func reliability(p *page, d *experiment.SharedDocument) error {
-	g := &grid{Head: []string{"policy", "machines", "told %", "came %", "jobs"}}
+	g := &grid{Head: []string{"policy", "machines", "told %", "came %", "at start %", "jobs"}}
 	for i := range d.Summary {
 		s := &d.Summary[i]
 		for _, b := range s.Evicted {
 			if b.Jobs > 0 {
 				g.Rows = append(g.Rows, []string{s.Label(), fmt.Sprint(s.Nodes), fmt.Sprintf("%.3g", 100*b.Told),
-					fmt.Sprintf("%.3g", 100*b.Came), fmt.Sprint(b.Jobs)})
+					fmt.Sprintf("%.3g", 100*b.Came), fmt.Sprintf("%.3g", 100*b.AtStart), fmt.Sprint(b.Jobs)})
 			}
 		}
 	}
 	if len(g.Rows) > 0 {
 		p.Sections = append(p.Sections, section{Title: "Probabilities of evictions", Table: g, Full: true,
-			Text: "Jobs by the probability, told when they first started, that a task of theirs is evicted; and the share of " +
-				"them that lost a task by eviction. Empty tenths are left out."})
+			Text: "Jobs by the probability, told when they first started, that a task of theirs is evicted while it runs; and " +
+				"the share of them that lost a task by eviction. At start is the risk of the moment of the start alone, by " +
+				"which the policy decides. Empty tenths are left out."})
 	}
 	return nil
 }
