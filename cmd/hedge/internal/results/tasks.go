@@ -66,8 +66,8 @@ func (r *runner) compareTasks(ctx context.Context, c *cell) (*kept, error) {
 
 // tasks writes a table for each comparison, and how far its policies are from the first.
 func (p *page) tasks(cells []kept) {
-	p.line("Completion of short and long jobs in seconds, by `hedge compare --workload tasks`. *Over* is the percentage by " +
-		"which the 99th percentile is above the first policy's, seed by seed.")
+	p.line("Completion of short and long jobs in seconds, by `hedge compare --workload tasks`. *Over* is the percentage " +
+		"by which the 99th percentile is above the first policy's, seed by seed.")
 	for _, k := range cells {
 		d := k.Tasks
 		p.line("")
