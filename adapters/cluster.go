@@ -42,8 +42,8 @@ type Options struct {
 	// nothing. It is called when a note is due. A why.Teller has such a function.
 	Why func(job string) string
 	// When, if not nil, says when a job that waits is expected to start, for its note; empty for nothing. It is called in
-	// every cycle for every such job, and a note is written again, within Notes, when the words have changed. So it should
-	// change them seldom, as an outlook.Teller does, and be fast.
+	// every cycle for every such job, and a note is written again when the words have changed, at most Notes of them in a
+	// cycle. So it should be fast and change its words seldom, as an outlook.Teller does.
 	When func(job string) string
 	// Parallel is the number of a cycle's calls that run concurrently. The default is 1: one after another, in order. More
 	// helps drivers with slow calls. The cluster then decides which call comes first, but the loop gets the answers in the

@@ -186,18 +186,22 @@ func (h *hints) noted(job *api.Job) {
 	h.spec.Submitted = time.Unix(0, submitted).UTC()
 }
 
-// known are the keys that are allowed, the users' first.
-var known = []string{
-	KeyMark, KeyTasks, KeyDeadline, KeyUtility, KeySpeeds, KeyCheckpoint, KeyAfter,
-	KeyRetries, KeyResize, KeyResizeLeast,
-	keyOrigin, keySubmitted, keyAttempt, keyStart, keyActed, keyDone, keyFailures, keyEpoch, keyReason, keyOver, keyParent,
-}
+// hintKeys are the keys by which users describe a job; known are all that are allowed.
+var (
+	hintKeys = []string{
+		KeyTasks, KeyDeadline, KeyUtility, KeySpeeds, KeyCheckpoint, KeyAfter, KeyRetries, KeyResize, KeyResizeLeast,
+	}
+	known = append([]string{
+		KeyMark, keyOrigin, keySubmitted, keyAttempt, keyStart, keyActed, keyDone, keyFailures, keyEpoch, keyReason, keyOver,
+		keyParent,
+	}, hintKeys...)
+)
 
 // unknown is the error of a key that nobody reads, or nil.
 func unknown(meta map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(meta)) {
 		if strings.HasPrefix(k, "hedge_") && !slices.Contains(known, k) {
-			return fmt.Errorf("meta key %q is unknown, expected one of %q", k, known[1:10])
+			return fmt.Errorf("meta key %q is unknown, expected one of %q", k, hintKeys)
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package nomad
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -34,6 +35,7 @@ func (d *Driver) Measure(ctx context.Context) ([]adapters.Sample, error) {
 	var mu sync.Mutex
 	var first error
 	now := d.opt.Now()
+	maps.DeleteFunc(d.silent, func(_ string, until time.Time) bool { return !now.Before(until) })
 	_ = each(ctx, len(live), func(ctx context.Context, i int) error { // its error is that the time was up
 		a := live[i].alloc
 		mu.Lock()

@@ -80,7 +80,7 @@ func (o *options) draw() (*draw, error) {
 	return d, nil
 }
 
-// read reads the log. The built-in one has no durations of tasks: up to 30 % more or less than the mean are made.
+// read reads the log.
 func (o *options) read() (*trace.Log, error) {
 	if o.log != "" {
 		return trace.ReadAll(o.log, &trace.Options{})
@@ -125,7 +125,8 @@ func some(random *rand.Rand, list [][]*trace.Job, n int) [][]*trace.Job {
 	return drawn
 }
 
-// add appends a stage.
+// add appends a stage. Where the log has no durations of tasks, as the built-in one has none, they are drawn: up to
+// 30 % more or less than the job's runtime.
 func (d *draw) add(j *trace.Job, phase int32, speed float64, random *rand.Rand) {
 	d.Attributes = append(d.Attributes, j.Attributes)
 	d.Jobs = append(d.Jobs, agents.Job{Mean: time.Duration(float64(j.Runtime) / speed), First: int32(len(d.Runtimes)),

@@ -188,8 +188,8 @@ func (c *Config) worth(j *sched.Job, p *profile) (*worth, error) {
 	return w, nil
 }
 
-// leastCPU is the CPU in cores, about the smallest that Linux gives, with which a task is expected to run at least when
-// its longest runtime is estimated.
+// leastCPU is the CPU, in cores, that a task is taken to get at least when its longest runtime is estimated. It bounds
+// that runtime. How CPU is shared is another matter: see usage.LeastShare.
 const leastCPU = 2.0 / 1024
 
 // maxTail is the longest tail in seconds.

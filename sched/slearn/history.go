@@ -19,7 +19,7 @@ type Past struct {
 	Describe func(*agent.Job) predict.Job
 }
 
-// Describe is what the job itself says: its attributes, and its time of submission as one since 1970.
+// Describe gives what the job itself says: its attributes, and its time of submission, counted from 1970.
 func Describe(j *agent.Job) predict.Job {
 	return predict.Job{ID: strconv.Itoa(int(j.ID)), Attributes: j.Attributes,
 		Submitted: time.Unix(0, int64(j.Submitted)).UTC()}

@@ -27,7 +27,7 @@ var ErrLeft = errors.New("central: the policy leaves a task undone")
 // Job is the attribute by which the tasks of a job know each other: the job's index in the workload, in decimal digits.
 const Job = "job"
 
-// MaxTasks is the most tasks of a workload. A task that waits is a job of the loop's, of about a kilobyte.
+// MaxTasks is the most tasks of a workload. A run needs 3 to 4 KiB of memory for each.
 const MaxTasks = 5_000_000
 
 // Config is one run. Policy and Predictor are required, and fresh: both may learn.
@@ -62,8 +62,8 @@ func Task(id string) (int, bool) {
 // digits of an id: ids are in the order of the workload's tasks.
 const digits = 10
 
-// Run simulates the policy until every task has ended. Of the result's fields, Messages and Crashed are 0, and Pauses,
-// as a preempted task begins anew. Launches counts starts.
+// Run simulates the policy until every task has ended. The result's Launches counts starts. Its Messages and Crashed
+// are 0, and so is Pauses: a preempted task begins anew.
 //
 // The same workload and configuration give the same result. The errors wrap [ErrConfig], [ErrLeft],
 // [agents.ErrWorkload], an error of [sim.Run], or that of the context.

@@ -72,7 +72,10 @@ func (t *taskFlags) runCentral(ctx context.Context, work *taskWork) (*agents.Res
 	k := &systems.Knowledge{
 		Truth: func(j predict.Job) (float64, bool) {
 			task, ok := central.Task(j.ID)
-			return work.Runtimes[task].Seconds(), ok
+			if !ok || task >= len(work.Runtimes) {
+				return 0, false
+			}
+			return work.Runtimes[task].Seconds(), true
 		},
 		History: func() (predict.Predictor, error) { return t.told(&work.Workload) },
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/hedgesched/hedge/solver/engines"
 )
 
-// Planner makes a fresh policy of a system, as the spec's Engine, Cycle, Work, Budget, Window, Slot and Estimate have
-// it. Done lets go of what the policy holds on to.
+// Planner makes a fresh policy of a system, as the spec's Engine, Cycle, Work, Budget, Window, Slot, Reserve and
+// Estimate have it. Done lets go of what the policy holds on to.
 func Planner(of *systems.System, spec *Spec, known *engines.Set) (p sched.Policy, done func(), err error) {
 	e := &Experiment{spec: *spec, known: known}
 	if err := e.tryEngine(); err != nil {
