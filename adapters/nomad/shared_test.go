@@ -213,7 +213,7 @@ func (s *sharing) judge(t *testing.T) {
 	}
 	slices.Sort(density)
 	require.NotEmpty(t, density)
-	bound := upper(killed+short, len(all), confidence)
+	bound := upper(killed+short, len(all))
 	t.Logf("%d tasks placed for %d jobs, %d killed at their limit, %d with which the node was short; upper bound %.3f",
 		len(all), len(s.use), killed, short, bound)
 	t.Logf("%d placed since all kinds are known; what they ask for over what there is: median %.2f, tenth %.2f, most %.2f",
@@ -225,7 +225,7 @@ func (s *sharing) judge(t *testing.T) {
 }
 
 // upper is the exact upper bound of a probability of which k of n trials came true (Clopper and Pearson).
-func upper(k, n int, confidence float64) float64 {
+func upper(k, n int) float64 {
 	low, high := float64(k)/float64(n), 1.0
 	for range 60 {
 		p := (low + high) / 2
@@ -252,7 +252,7 @@ func atMost(k, n int, p float64) float64 {
 
 // TestUpper: 0 of 59 bounds a probability by 5 %.
 func TestUpper(t *testing.T) {
-	assert.InDelta(t, 0.0495, upper(0, 59, 0.95), 1e-4)
-	assert.InDelta(t, 0.0975, upper(38, 505, 0.95), 1e-4)
-	assert.Greater(t, upper(2, 59, 0.95), 0.1)
+	assert.InDelta(t, 0.0495, upper(0, 59), 1e-4)
+	assert.InDelta(t, 0.0975, upper(38, 505), 1e-4)
+	assert.Greater(t, upper(2, 59), 0.1)
 }
