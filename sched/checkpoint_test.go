@@ -102,7 +102,7 @@ func TestLoopKeepsWork(t *testing.T) {
 	}
 }
 
-// A job with a checkpoint that comes, starts and is stopped between two cycles was never forecast: nothing is made of it.
+// A job with a checkpoint that comes, starts and is stopped between two cycles was never forecast. It starts again.
 func TestLoopKeepsWorkBeforeForecast(t *testing.T) {
 	r, l := &remote{}, newLearner()
 	b := schedtest.Job("a", 1)

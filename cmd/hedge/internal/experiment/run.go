@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -298,19 +297,6 @@ func saveMemory(jobs int) (done func()) {
 	}
 	before := debug.SetGCPercent(tightGarbage)
 	return func() { debug.SetGCPercent(before) }
-}
-
-// nodes are those of the cluster, with their labels.
-func (s *Spec) nodes() []sched.Node {
-	nodes := sim.Nodes(s.Nodes, s.Racks, 1)
-	at := 0
-	for _, l := range s.Labels {
-		for end := min(at+l.Nodes, len(nodes)); at < end; at++ {
-			nodes[at].Labels = maps.Clone(nodes[at].Labels)
-			nodes[at].Labels[l.Key] = l.Value
-		}
-	}
-	return nodes
 }
 
 // run simulates one policy on one seed's workload.

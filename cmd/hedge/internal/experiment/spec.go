@@ -6,8 +6,11 @@
 package experiment
 
 import (
+	"maps"
 	"time"
 
+	"github.com/hedgesched/hedge/adapters/sim"
+	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/backfill"
 )
 
@@ -91,4 +94,17 @@ type Spec struct {
 // CoV 0 tells it a point.
 type Perturb struct {
 	Shift, CoV float64
+}
+
+// nodes are those of the cluster, with their labels.
+func (s *Spec) nodes() []sched.Node {
+	nodes := sim.Nodes(s.Nodes, s.Racks, 1)
+	at := 0
+	for _, l := range s.Labels {
+		for end := min(at+l.Nodes, len(nodes)); at < end; at++ {
+			nodes[at].Labels = maps.Clone(nodes[at].Labels)
+			nodes[at].Labels[l.Key] = l.Value
+		}
+	}
+	return nodes
 }
