@@ -16,7 +16,7 @@ LIBRARIES := gcc g++ libc6-dev pkg-config coinor-libcbc-dev coinor-libclp-dev li
 PACKAGES := $(LIBRARIES) coinor-cbc lp-solve glpk-utils python3-venv python3-pip default-jdk-headless maven prometheus
 SERVERS := etcd kwok kube-apiserver kube-controller-manager kube-scheduler nomad yarn
 
-.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters storms race lint fmt vet apidiff tidy docs bench bench-solvers results clean
+.PHONY: demo demo-kubernetes demo-nomad demo-yarn hedge hedge-full libraries deps highs scip ortools servers test test-clusters shared-nomad storms race lint fmt vet apidiff tidy docs bench bench-solvers results clean
 
 ## demo: 3Sigma against its baselines on the built-in log, with a report in bin/report
 demo: hedge
@@ -71,6 +71,10 @@ test: deps highs scip ortools servers
 ## test-clusters: the tests of real Kubernetes, Nomad and YARN clusters alone, those of the demonstrations too; as root, half an hour
 test-clusters: servers
 	@for m in $(CLUSTERS); do echo "== test $$m"; (cd $$m && $(GO) test -p 1 -timeout 60m ./...) || exit 1; done
+
+## shared-nomad: 540 tasks that share a node of Nomad, with four times the memory asked for that they use; as root
+shared-nomad: servers
+	cd adapters/nomad && $(GO) test -run TestSharedMachines -placements 540 -timeout 60m -v .
 
 ## storms: agents and schedulers of live systems, killed at random in 20 runs each
 storms:

@@ -79,6 +79,7 @@
 //	a plan is bettered             solver/native/internal/plan/local.go
 //	a node is branched             solver/native/internal/tree/branching.go, which tree.go asks
 //	a gang is bound                adapters/kubernetes/start.go
+//	a task is resized              adapters/resize.go; what it uses comes from meter.go there
 //	a job's waiting is explained   sched/why/remedy.go, with room.go for who holds what
 //	a job's start is told          sched/outlook/teller.go, by outlook.go and look.go
 //	a probe is answered            sched/eagle/worker.go

@@ -13,8 +13,9 @@
 //     if the cluster can store one. [ErrStale], [ErrRefused] and [ErrFenced] promise that nothing was done. After any
 //     other error the outcome is unknown.
 //  3. Explain of an [Explainer], if users have a place to read reasons.
-//  4. A [Lease], if more than one scheduler may run.
-//  5. A World for package adaptertest, which tests all of this.
+//  4. Measure of a [Meter], if the cluster tells what tasks use.
+//  5. A [Lease], if more than one scheduler may run.
+//  6. A World for package adaptertest, which tests all of this.
 //
 // [New] makes a [sched.Cluster] from a Driver. The cluster compares what it observes with what it has told the loop,
 // and tells the loop the difference. So events that are lost, duplicated or late do no harm. It also
@@ -51,8 +52,8 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// The errors of a [Driver] and a [Lease], and those of jobs. The first three promise that nothing was done and nothing
-// will be.
+// The errors of a [Driver], a [Meter] and a [Lease], and those of jobs and options. The first three promise that
+// nothing was done and nothing will be.
 var (
 	// ErrStale is an action on an old version of the job.
 	ErrStale = errors.New("adapters: the decision is out of date")
@@ -73,6 +74,10 @@ var (
 	// ErrRestored is a cluster whose records went back in time, for example because its store was restored from a backup.
 	// What was known of it is no longer valid.
 	ErrRestored = errors.New("adapters: the cluster's records went back in time")
+	// ErrSample is a measurement that makes no sense. Such a sample is left out, and nothing else is lost.
+	ErrSample = errors.New("adapters: measurement makes no sense")
+	// ErrOptions is an option out of range.
+	ErrOptions = errors.New("adapters: invalid option")
 )
 
 // Driver is a kind of cluster: what it reports and what it can do. [Cluster] calls it from one goroutine at a time by
@@ -196,6 +201,10 @@ type Job struct {
 	// Err says why a job is Over without having finished, or why it is Short if that is known. It wraps [ErrCancelled] if
 	// the job has not failed.
 	Err error
+	// Resize says that the job's tasks may be resized when they start, and within which bounds; nil if not.
+	Resize *Bounds
+	// Reserved is what each task of the last attempt reserves, if that differs from what Spec demands; nil if not.
+	Reserved sched.Resources
 	// Ref belongs to the driver, which gets it back in actions.
 	Ref any
 }
@@ -251,6 +260,8 @@ type Start struct {
 	State, Epoch uint64
 	// Reason is the policy's.
 	Reason sched.Reason
+	// Size is what each task reserves and may use; nil for what the job asks for. It is within the job's Resize.
+	Size *Size
 }
 
 // Stop is a job to be stopped.

@@ -9,9 +9,6 @@ import (
 	"github.com/hedgesched/hedge/sched"
 )
 
-// ErrOptions is an option out of range.
-var ErrOptions = errors.New("adapters: invalid option")
-
 // Options are the options of [New]. The zero value is for a single instance that uses the system's clock.
 type Options struct {
 	// Epoch is the epoch of the leader's lease. Every action carries it.
@@ -45,14 +42,18 @@ type Options struct {
 	// nothing. It is called when a note is due. A why.Teller has such a function.
 	Why func(job string) string
 	// When, if not nil, says when a job that waits is expected to start, for its note; empty for nothing. It is called in
-	// every cycle for every such job, and a note is written again when the words have changed. So it should change them
-	// seldom, as an outlook.Teller does, and be fast. Words that change together are written over several cycles, as Notes
-	// has it.
+	// every cycle for every such job, and a note is written again, within Notes, when the words have changed. So it should
+	// change them seldom, as an outlook.Teller does, and be fast.
 	When func(job string) string
 	// Parallel is the number of a cycle's calls that run concurrently. The default is 1: one after another, in order. More
 	// helps drivers with slow calls. The cluster then decides which call comes first, but the loop gets the answers in the
 	// order of the plan.
 	Parallel int
+	// Measure is the interval at which the driver, a [Meter], measures what tasks use. The loop tells policies, and
+	// teaches its predictor what jobs that have finished used. 0 means never.
+	Measure time.Duration
+	// Resize, if not nil, resizes tasks when they start.
+	Resize *Resizing
 }
 
 func (o *Options) withDefaults() error {
@@ -82,6 +83,16 @@ func (o *Options) withDefaults() error {
 		return fmt.Errorf("%w: Parallel of %d", ErrOptions, o.Parallel)
 	}
 	o.Parallel = max(o.Parallel, 1)
+	if o.Measure < 0 {
+		return fmt.Errorf("%w: Measure of %v", ErrOptions, o.Measure)
+	}
+	if o.Resize != nil {
+		r, err := o.Resize.withDefaults()
+		if err != nil {
+			return err
+		}
+		o.Resize = &r
+	}
 	return nil
 }
 
@@ -90,6 +101,7 @@ func (o *Options) withDefaults() error {
 type Cluster struct {
 	driver  Driver
 	explain Explainer // nil if the driver is no Explainer
+	meter   Meter     // nil if the driver is no Meter
 	opt     Options
 
 	jobs   map[string]*tracked // by id
@@ -117,6 +129,10 @@ type Cluster struct {
 	notes   int
 	fenced  error // why this instance no longer acts
 	until   time.Time
+
+	metered  time.Time // when tasks were last measured
+	measured Measured
+	sizable  sizable
 }
 
 // node is a node as last reported.
@@ -155,6 +171,8 @@ type tracked struct {
 	gone   bool
 	noted  string
 	ahead  []string // the jobs that the note names
+
+	use []metered // by index: what the tasks of this attempt use, as far as measured
 }
 
 // told is what the loop believes.
@@ -184,6 +202,7 @@ type asked struct {
 	decision sched.Decision
 	revision uint64 // of the job, as the loop was told
 	attempt  int    // of the job, when the start was requested
+	size     *Size  // nil for what the job asks for
 	at       uint64
 	when     time.Time
 }
@@ -213,8 +232,12 @@ func New(driver Driver, options Options) (*Cluster, error) {
 		return nil, err
 	}
 	explain, _ := driver.(Explainer)
+	meter, _ := driver.(Meter)
+	if options.Measure > 0 && meter == nil {
+		return nil, fmt.Errorf("%w: Measure with a driver that cannot measure", ErrOptions)
+	}
 	return &Cluster{
-		driver: driver, explain: explain, opt: options, until: options.LearntUntil,
+		driver: driver, explain: explain, meter: meter, opt: options, until: options.LearntUntil,
 		jobs: make(map[string]*tracked), nodes: make(map[string]*node), graves: make(map[string]struct{}),
 		children: make(map[string][]string),
 	}, nil
@@ -262,6 +285,7 @@ func (c *Cluster) Events(ctx context.Context) ([]sched.Event, error) {
 	if c.fenced != nil {
 		return c.drain(), c.fenced
 	}
+	c.measure(ctx, now)
 	return c.drain(), nil
 }
 
@@ -403,7 +427,8 @@ func (c *Cluster) begin(d *sched.Decision, now time.Time) {
 	}
 	t.told, t.stop, t.seen, t.ran, t.begun = toldRunning, nil, false, false, now
 	t.since, t.nodes, t.err = time.Time{}, d.Nodes, nil
-	t.asked = &asked{decision: *d, revision: t.revision, attempt: t.job.Attempt, when: now}
+	t.asked = &asked{decision: *d, revision: t.revision, attempt: t.job.Attempt, when: now,
+		size: c.opt.Resize.size(t.job.Spec, t.job.Resize)}
 	c.queue = append(c.queue, t)
 	c.watch(t)
 }
@@ -414,7 +439,8 @@ func (c *Cluster) send(t *tracked, now time.Time) {
 	c.calls++
 	a.at, a.when = c.calls, now
 	job := t.job
-	s := &Start{Job: &job, Nodes: a.decision.Nodes, State: c.version, Epoch: c.opt.Epoch, Reason: a.decision.Reason}
+	s := &Start{Job: &job, Nodes: a.decision.Nodes, State: c.version, Epoch: c.opt.Epoch, Reason: a.decision.Reason,
+		Size: a.size}
 	c.later(func(ctx context.Context) error { return c.driver.Start(ctx, s) }, func(err error) {
 		if a.is = c.judge(err); a.is == refused {
 			if errors.Is(err, ErrStale) {
@@ -451,7 +477,7 @@ func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
 	c.tell(e)
 	c.watch(t)
 	t.told, t.asked, t.stop, t.deny, t.seen, t.ran = toldPending, nil, nil, denial{}, false, false
-	t.since, t.nodes, t.begun = time.Time{}, nil, time.Time{}
+	t.since, t.nodes, t.begun, t.use = time.Time{}, nil, time.Time{}, nil
 }
 
 func (c *Cluster) backoff(fails int) time.Duration {

@@ -150,7 +150,11 @@ func (c *Cluster) takeJob(now *Job, full bool) {
 	if now.Version != 0 && now.Version < t.job.Version {
 		return
 	}
+	if now.Attempt != t.job.Attempt {
+		t.use = nil
+	}
 	t.job = *now
+	c.sizable.set(id, !now.Gone && now.Resize != nil)
 	if now.Gone {
 		c.leave(t)
 		return
@@ -167,6 +171,7 @@ func (c *Cluster) leave(t *tracked) {
 	t.gone, t.asked, t.told = true, nil, toldOver
 	c.graves[t.job.UID] = struct{}{}
 	delete(c.jobs, t.job.Spec.ID)
+	c.sizable.set(t.job.Spec.ID, false)
 }
 
 // settle tells the loop the current state of all jobs that have changed or have something under way.
@@ -423,7 +428,7 @@ func (c *Cluster) syncOver(t *tracked, now time.Time) {
 	if t.told != toldStopping {
 		c.started(t, now)
 	}
-	c.tell(sched.Event{Kind: sched.Finished, ID: t.job.Spec.ID, Time: ended, Runtime: t.job.ran()})
+	c.tell(sched.Event{Kind: sched.Finished, ID: t.job.Spec.ID, Time: ended, Runtime: t.job.ran(), Used: t.used()})
 	if ended.After(c.until) {
 		c.until = ended
 	}

@@ -68,7 +68,7 @@ func (c *Cluster) stoppingOn() map[string]bool {
 
 // fits reports whether the nodes have room for the start beside everything that holds room on them, or may.
 func (c *Cluster) fits(t *tracked) bool {
-	demand := t.job.Spec.DemandOrNode()
+	demand := t.reserved()
 	for _, nt := range t.asked.decision.Nodes {
 		n := c.nodes[nt.Node]
 		if n == nil || n.Gone || n.Cordoned {
@@ -108,7 +108,7 @@ func (c *Cluster) usage() map[string]sched.Resources {
 // occupy counts what a job holds, or may.
 func (c *Cluster) occupy(t *tracked) {
 	for _, nt := range t.holds() {
-		c.use(nt.Node, t.job.Spec.DemandOrNode(), float64(nt.Tasks))
+		c.use(nt.Node, t.reserved(), float64(nt.Tasks))
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/outlook"
 	"github.com/hedgesched/hedge/solver"
 	"github.com/hedgesched/hedge/solver/engines"
 	"github.com/hedgesched/hedge/solver/greedy"
@@ -227,14 +228,16 @@ func TestUnavailable(t *testing.T) {
 
 // counts are metrics of a program's own.
 type counts struct {
+	estimates      int // by cycle and job
 	mu             sync.Mutex
 	cycles, failed int
 }
 
-func (*counts) Lead(uint64)              {}
-func (*counts) StandBy()                 {}
-func (*counts) Refused(adapters.Refused) {}
-func (*counts) Warn()                    {}
+func (*counts) Lead(uint64)                                        {}
+func (*counts) StandBy()                                           {}
+func (*counts) Refused(adapters.Refused)                           {}
+func (*counts) Warn()                                              {}
+func (c *counts) Estimated(_ *sched.Cycle, told []outlook.Outlook) { c.estimates += len(told) }
 func (c *counts) Observe(*sched.Cycle) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -290,7 +293,15 @@ func TestDecorate(t *testing.T) {
 		}, fx.ResultTags(`group:"hedge.observers"`))),
 		fx.Supply(fx.Annotate(sched.WithFreshPredictions(), fx.ResultTags(`group:"hedge.options"`))))
 	assert.Positive(t, m.cycles)
+	assert.Zero(t, m.estimates, "nobody has asked for any")
 	assert.NotNil(t, <-seen)
+
+	ticks := time.Duration(0)
+	plan = base(fxhedge.Config{Cycle: time.Millisecond, Estimates: &outlook.Config{Seed: 1},
+		Stopwatch: func() time.Duration { ticks += time.Second; return ticks }},
+		fx.Replace(fx.Annotate(m, fx.As(new(metricsOf)))))
+	assert.Positive(t, m.estimates)
+	assert.InDelta(t, 1, plan.Stats.ValueTime, 1e-9)
 }
 
 // predicted counts what is asked of a predictor.
@@ -313,6 +324,8 @@ func TestErrors(t *testing.T) {
 	require.ErrorIs(t, made(fxhedge.Config{Engine: "milp+cbc"}), engines.ErrMissing)
 	require.ErrorIs(t, made(fxhedge.Config{Cycle: -1}), sched.ErrInvalidOption)
 	require.ErrorContains(t, made(fxhedge.Config{CutOff: 2}), "CutOff")
+	require.ErrorContains(t, made(fxhedge.Config{Reserve: -1}), "Reserve")
+	require.ErrorIs(t, made(fxhedge.Config{Estimates: &outlook.Config{Worlds: 1}}), outlook.ErrConfig)
 	taken := prometheus.NewRegistry()
 	taken.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "hedge_jobs_running", Help: "Another's."}))
 	require.ErrorContains(t, made(fxhedge.Config{}, fx.Supply(fx.Annotate(taken, fx.As(new(prometheus.Registerer))))),

@@ -14,7 +14,7 @@ import (
 // there: the driver returns it and does nothing more.
 type Gate func(call string, done bool) error
 
-// Driver is a scheduler's connection: an [adapters.Driver] and [adapters.Explainer].
+// Driver is a scheduler's connection: an [adapters.Driver], [adapters.Explainer] and [adapters.Meter].
 type Driver struct {
 	c      *Cluster
 	gate   Gate
@@ -185,6 +185,7 @@ func (d *Driver) Start(_ context.Context, s *adapters.Start) error {
 			}
 			if i == 0 {
 				j.told.Attempt++
+				j.size = s.Size
 			}
 			d.c.place(j, nt.Node, nt.Tasks)
 			version = j.told.Version

@@ -21,6 +21,7 @@ import (
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/adapters/sim/event"
 	"github.com/hedgesched/hedge/sched"
+	"github.com/hedgesched/hedge/sched/usage"
 )
 
 // The errors of users' and operators' actions.
@@ -75,6 +76,10 @@ type Job struct {
 	SlowStop time.Duration
 	// Problem is what is wrong with its hints.
 	Problem error
+	// Use is what each of its tasks is measured to use; nothing is measured if it is zero.
+	Use usage.Level
+	// Resize is what its tasks may be resized to; nil if they may not.
+	Resize *adapters.Bounds
 }
 
 // Record is what the cluster knows of one placed task.
@@ -123,6 +128,7 @@ type job struct {
 	spec   *sched.Job
 	told   adapters.Job
 	tasks  []*task
+	size   *adapters.Size // of the tasks, if they were resized
 	finish event.Handle
 	ends   bool      // finish will come
 	began  time.Time // the beginning of this attempt's work

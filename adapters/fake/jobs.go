@@ -65,6 +65,9 @@ func (c *Cluster) jobChanged(j *job) {
 	for i, k := range j.tasks {
 		t.Tasks[i] = k.Task
 	}
+	if t.Resize, t.Reserved = j.Resize, nil; j.size != nil && len(j.tasks) > 0 {
+		t.Reserved = j.reserves()
+	}
 	t.Short = len(j.tasks) > 0 && len(j.tasks) < j.spec.Tasks
 	for _, w := range c.watches {
 		w.push(change{job: *t})
@@ -75,7 +78,7 @@ func (c *Cluster) jobChanged(j *job) {
 func (c *Cluster) place(j *job, name string, n int) {
 	for range n {
 		r := &Record{Job: j.spec.ID, UID: j.told.UID, Attempt: j.told.Attempt, Task: len(j.tasks), Node: name,
-			Held: j.spec.DemandOrNode(), Placed: c.Now()}
+			Held: j.reserves(), Placed: c.Now()}
 		t := &task{Task: adapters.Task{Node: name}, record: r}
 		j.tasks = append(j.tasks, t)
 		c.records = append(c.records, r)
@@ -99,7 +102,7 @@ func (c *Cluster) admit(j *job, t *task) error {
 	}
 	for r, f := range n.told.Foreign {
 		left := n.told.Capacity[r] - f - c.held(t.Node, r)
-		if j.spec.DemandOrNode()[r] > 0 && f > 0 && sched.Overcommits(left, n.told.Capacity[r]) {
+		if j.reserves()[r] > 0 && f > 0 && sched.Overcommits(left, n.told.Capacity[r]) {
 			return errNoRoom
 		}
 	}
@@ -113,7 +116,7 @@ func (c *Cluster) held(name, resource string) float64 {
 		j := c.jobs[id]
 		for _, t := range j.tasks {
 			if t.Node == name && t.State.Holds() {
-				total += j.spec.DemandOrNode()[resource]
+				total += j.reserves()[resource]
 			}
 		}
 	}

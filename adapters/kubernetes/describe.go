@@ -59,7 +59,12 @@ func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner
 		}
 	}
 	if len(out.Tasks) == 0 {
-		out.Problem = cmp.Or(out.Problem, m.unlike(g, pods))
+		if len(pods) > 0 {
+			s = pods[0].shape
+		}
+		var wrong error
+		out.Resize, wrong = h.bounds(s, size, out.Attempt)
+		out.Problem = cmp.Or(out.Problem, m.unlike(g, pods), wrong)
 	}
 	for _, p := range all {
 		if out.Problem == nil && p.ready() {

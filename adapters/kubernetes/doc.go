@@ -39,6 +39,9 @@
 //	hedgesched.github.io/after       Jobs of the same namespace that must have finished before, like fetch, split;
 //	                                 of a group of pods, such groups
 //	hedgesched.github.io/user        the user, for predictions
+//	hedgesched.github.io/resize      "true" if the only pod of the job may be bound with smaller requests
+//	hedgesched.github.io/resize-least
+//	                                 the least memory that it then requests, like 64Mi
 //	hedgesched.github.io/gang        "false" makes every pod of a Job a job of its own
 //
 // Other annotations with that prefix belong to the driver. It writes them on pods when it binds them, and later. A pod
@@ -64,6 +67,14 @@
 // topology spread, resource claims of devices, ephemeral volumes with claims of their own, claims that are not bound,
 // and claims whose volume is tied to nodes. A claim that is bound only once a pod has a node (WaitForFirstConsumer)
 // counts as not bound. The number of volumes that a node can attach is not checked.
+//
+// # What is measured and resized
+//
+// [Driver.Measure] reads what pods use from the metrics API. If a job of one pod allows it ([ResizeAnnotation]), a
+// start first changes the pod's requests, and its limit of memory if it has one, by the subresource resize, and then
+// binds the pod. They are what was forecast, never more than the pod asks for. A pod that is resized and then not bound
+// keeps the smaller requests, as its own. Pods that their controllers make anew ask for what the controllers say. Gangs
+// of pods, pods of several containers, and pods whose requests are their limits are not resized.
 //
 // # How it reads
 //

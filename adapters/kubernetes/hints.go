@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/hedgesched/hedge/adapters"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/utility"
@@ -27,13 +29,18 @@ const (
 	// AfterAnnotation names Jobs of the same namespace that must have finished before this one starts. Of a group of pods
 	// it names groups of pods.
 	AfterAnnotation = prefix + "after"
+	// ResizeAnnotation allows hedge, with "true", to bind the only pod of the job with the requests, and the limit of
+	// memory, that it is forecast to need, instead of those that it asks for: never with more.
+	ResizeAnnotation = prefix + "resize"
+	// ResizeLeastAnnotation is the least memory that a resized pod requests, like 64Mi.
+	ResizeLeastAnnotation = prefix + "resize-least"
 )
 
 // names are the annotations that users set, without the prefix.
 func names() []string {
 	var out []string
 	for _, name := range []string{DeadlineAnnotation, UtilityAnnotation, SpeedsAnnotation, CheckpointAnnotation,
-		UserAnnotation, GangAnnotation, AfterAnnotation} {
+		UserAnnotation, GangAnnotation, AfterAnnotation, ResizeAnnotation, ResizeLeastAnnotation} {
 		out = append(out, strings.TrimPrefix(name, prefix))
 	}
 	return out
@@ -91,6 +98,8 @@ type hints struct {
 	checkpoint bool
 	user       string
 	after      []string
+	resize     bool
+	least      float64 // bytes; 0 if the job says nothing
 }
 
 // parseHints reads hedge's annotations of an object. The error is about the first wrong one, by name. Wrong hints are
@@ -134,11 +143,18 @@ func (h *hints) parse(name, value string) string {
 		}
 	case SpeedsAnnotation:
 		h.speeds, err = adapters.ParseSpeeds(value, "gpu=a100|h100 1; gpu=v100 0.66; other 0.39")
-	case CheckpointAnnotation, GangAnnotation:
+	case CheckpointAnnotation, GangAnnotation, ResizeAnnotation:
 		if value != "true" && value != "false" {
 			return `"true" or "false"`
 		}
 		h.checkpoint = h.checkpoint || name == CheckpointAnnotation && value == "true"
+		h.resize = h.resize || name == ResizeAnnotation && value == "true"
+	case ResizeLeastAnnotation:
+		q, err := resource.ParseQuantity(value)
+		if err != nil || q.Sign() <= 0 {
+			return "an amount of memory, like 64Mi"
+		}
+		h.least = q.AsApproximateFloat64()
 	case AfterAnnotation:
 		h.after, err = adapters.ParseAfter(value)
 	case UserAnnotation:

@@ -39,8 +39,9 @@ type shape struct {
 	annotations map[string]string // hedge's annotations
 	attributes  map[string]string
 	problem     error
-	claims      []string // names of volume claims
-	patience    int64    // seconds for which it tolerates a silent node; below 0 for ever, 0 if it does not say
+	claims      []string   // names of volume claims
+	main        *container // nil if the pod cannot be resized
+	patience    int64      // seconds for which it tolerates a silent node; below 0 for ever, 0 if it does not say
 }
 
 // class is the set of nodes on which pods may run, as far as labels alone cannot express it.
@@ -113,7 +114,7 @@ func shapeOf(meta *metav1.ObjectMeta, spec *corev1.PodSpec) *shape {
 	if len(spec.Containers) > 0 {
 		s.attributes["image"] = spec.Containers[0].Image
 	}
-	s.problem, s.claims = misunderstood(spec), claimsOf(spec)
+	s.problem, s.claims, s.main = misunderstood(spec), claimsOf(spec), mainOf(spec)
 	for i := range spec.Tolerations {
 		t := &spec.Tolerations[i]
 		if t.ToleratesTaint(logr.Discard(),
@@ -231,5 +232,5 @@ func (s *shape) same(o *shape) bool {
 // alike reports whether one shape may replace the other: they are the same in everything that matters.
 func (s *shape) alike(o *shape) bool {
 	return s.same(o) && s.patience == o.patience && slices.Equal(s.claims, o.claims) && errors.Is(s.problem, o.problem) &&
-		maps.Equal(s.attributes, o.attributes) && maps.Equal(s.annotations, o.annotations)
+		maps.Equal(s.attributes, o.attributes) && maps.Equal(s.annotations, o.annotations) && s.main.same(o.main)
 }

@@ -33,7 +33,7 @@ func (d *Driver) Start(ctx context.Context, s *adapters.Start) error {
 	if err != nil {
 		return err
 	}
-	bind := func(b *binding) { b.err = d.bind(ctx, b, s.Epoch, attempt, len(bindings)) }
+	bind := func(b *binding) { b.err = d.bind(ctx, b, s, attempt, len(bindings)) }
 	done := bindings[:1]
 	if bind(&bindings[0]); bindings[0].err == nil {
 		d.each(len(bindings)-1, func(i int) { bind(&bindings[i+1]) })
@@ -122,6 +122,9 @@ func (m *model) bound(id string, done []binding) {
 		}
 		m.detach(p)
 		p.bound = done[i].node
+		if now := done[i].pod.shape; now != p.shape { // it was resized
+			p.shape, p.request = now, now.request
+		}
 		if g := m.gangs[p.gang]; g != nil {
 			g.note = nil // the note would be wrong
 		}
@@ -138,24 +141,29 @@ func (m *model) acted(id string) {
 	}
 }
 
-// bind binds one pod on condition that it is unchanged. After a change that does not matter, for example of a
-// condition, it tries again.
-func (d *Driver) bind(ctx context.Context, b *binding, epoch uint64, attempt, size int) error {
+// bind resizes one pod, if that was decided, and binds it, on condition that it is unchanged. After a change that does
+// not matter, for example of a condition, it tries again.
+func (d *Driver) bind(ctx context.Context, b *binding, s *adapters.Start, attempt, size int) error {
 	ctx, cancel := context.WithTimeout(ctx, d.opt.Timeout)
 	defer cancel()
 	p := &b.pod
 	client := d.client.CoreV1().Pods(p.namespace)
 	marks := map[string]string{
-		epochAnnotation: strconv.FormatUint(epoch, 10), attemptAnnotation: strconv.Itoa(attempt),
+		epochAnnotation: strconv.FormatUint(s.Epoch, 10), attemptAnnotation: strconv.Itoa(attempt),
 		sizeAnnotation: strconv.Itoa(size),
 	}
 	revision, what := p.revision, "pod "+p.namespace+"/"+p.name
+	resize := s.Size
 	for tries := 0; ; tries++ {
-		err := client.Bind(ctx, &corev1.Binding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: revision,
-				Annotations: marks},
-			Target: corev1.ObjectReference{Kind: "Node", Name: b.node},
-		}, metav1.CreateOptions{})
+		var err error
+		if revision, err = d.resize(ctx, p, revision, resize); err == nil {
+			resize = nil // it is done
+			err = client.Bind(ctx, &corev1.Binding{
+				ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: revision,
+					Annotations: marks},
+				Target: corev1.ObjectReference{Kind: "Node", Name: b.node},
+			}, metav1.CreateOptions{})
+		}
 		if !apierrors.IsConflict(err) || tries == 3 {
 			if err != nil {
 				err = failed(what, err)

@@ -70,6 +70,7 @@ func (d *Driver) released(j *job, s *adapters.Start) (*api.Job, error) {
 			return nil, fmt.Errorf("%w: job %q: %w", adapters.ErrRefused, s.Job.Spec.ID, err)
 		}
 		next.TaskGroups = append(next.TaskGroups, g)
+		resize(g, s.Size)
 		rank += nt.Tasks
 	}
 	return next, nil

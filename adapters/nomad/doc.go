@@ -35,6 +35,12 @@
 // driver, meta.KEY and attr.KEY. Constraints on equality and presence become equivalence sets of these labels. Each
 // other comparison becomes a label of its own, which is computed for each node.
 //
+// # What is measured and resized
+//
+// [Driver.Measure] reads what allocations use from their agents. If a job's meta allows it ([KeyResize]), a start sets
+// cpu, memory and memory_max of the placed groups to what was forecast, never above what the job asks for. The template
+// is left alone. What the placed groups reserve is read back from the job, so another instance knows it.
+//
 // # Fences
 //
 // A lost node may go on running its tasks. These tasks count as lost, and their gang is stopped and starts elsewhere. A

@@ -39,6 +39,11 @@ const (
 	KeyAfter = "hedge_after"
 	// KeyRetries is how often the job is started again after an attempt in which a task failed; default 3.
 	KeyRetries = "hedge_retries"
+	// KeyResize allows hedge, with "true", to start the group's only task with the cpu, memory and memory_max that the
+	// task is forecast to need, instead of those that it asks for: never with more.
+	KeyResize = "hedge_resize"
+	// KeyResizeLeast is the least memory of a resized task, in MiB, 10 to the task's memory; default 10.
+	KeyResizeLeast = "hedge_resize_least"
 )
 
 // The keys that hedge sets.
@@ -77,6 +82,11 @@ type hints struct {
 	template  *api.TaskGroup // nil if there is none
 	mains     []string       // the template's tasks that do the job's work
 	predicate []predicate
+
+	resize   bool
+	least    int              // MiB; 0 if the job says nothing
+	bounds   *adapters.Bounds // nil if the task may not be resized
+	reserved sched.Resources  // of a task of the last start, if that is not what the job asks for
 
 	retries, failures, attempt int
 	origin, start              uint64
@@ -179,7 +189,7 @@ func (h *hints) noted(job *api.Job) {
 // known are the keys that are allowed, the users' first.
 var known = []string{
 	KeyMark, KeyTasks, KeyDeadline, KeyUtility, KeySpeeds, KeyCheckpoint, KeyAfter,
-	KeyRetries,
+	KeyRetries, KeyResize, KeyResizeLeast,
 	keyOrigin, keySubmitted, keyAttempt, keyStart, keyActed, keyDone, keyFailures, keyEpoch, keyReason, keyOver, keyParent,
 }
 
@@ -187,7 +197,7 @@ var known = []string{
 func unknown(meta map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(meta)) {
 		if strings.HasPrefix(k, "hedge_") && !slices.Contains(known, k) {
-			return fmt.Errorf("meta key %q is unknown, expected one of %q", k, known[1:8])
+			return fmt.Errorf("meta key %q is unknown, expected one of %q", k, known[1:10])
 		}
 	}
 	return nil
@@ -240,17 +250,25 @@ func (h *hints) hinted(meta map[string]string) error {
 			h.retries, err = within(v, 0, 1_000_000)
 			return err
 		}},
+		{KeyResize, "", func(v string) (err error) {
+			h.resize, err = parseBool(v)
+			return err
+		}},
+		{KeyResizeLeast, "a number of MiB from 10 to 1000000000", func(v string) (err error) {
+			h.least, err = within(v, leastMemory, 1_000_000_000)
+			return err
+		}},
 	} {
 		v, ok := meta[one.key]
 		if !ok {
 			continue
 		}
-		before, retries := *s, h.retries
+		before, retries, least := *s, h.retries, h.least
 		err := one.read(v)
 		if err == nil {
 			continue
 		}
-		*s, h.retries = before, retries
+		*s, h.retries, h.least = before, retries, least
 		switch {
 		case first != nil:
 		case errors.As(err, new(adapters.Expected)):
@@ -310,6 +328,10 @@ func (h *hints) planned(job *api.Job) error {
 	}
 	h.mains = mains(g)
 	h.spec.Demand = demand(g)
+	h.reserves(job)
+	if err := h.sized(); err != nil && h.places(job) == 0 {
+		return err
+	}
 	return h.required(job)
 }
 

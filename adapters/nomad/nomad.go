@@ -75,6 +75,9 @@ type Driver struct {
 	notes  notes
 	ends   ends
 	tidied time.Time // when the notes were last checked
+	// oversubscribes tells that a task may use more memory than it reserves.
+	oversubscribes bool
+	silent         map[string]time.Time // until when agents are not asked what is used, by node
 	// restored is set once Nomad's records were seen to have gone back in time.
 	restored error
 }
@@ -96,7 +99,7 @@ func New(config *api.Config, o Options) (*Driver, error) {
 		return nil, err
 	}
 	lease := &office{client, o.LeaseNamespace, o.LeasePath, o.Timeout}
-	return &Driver{client: client, opt: o, watch: newWatch(client), state: newState(),
+	return &Driver{client: client, opt: o, watch: newWatch(client), state: newState(), silent: map[string]time.Time{},
 		leads: adapters.NewFence(lease.leader, o.CheckLease, o.Now)}, nil
 }
 

@@ -28,3 +28,8 @@ namespace "default" {
 node {
   policy = "read"
 }
+
+# How hedge knows whether memory_max counts; without it, hedge takes it that it does not.
+operator {
+  policy = "read"
+}

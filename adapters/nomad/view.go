@@ -74,6 +74,7 @@ func (d *Driver) listAll(ctx context.Context, session uint64) error {
 	if err := d.list(ctx); err != nil {
 		return err
 	}
+	d.listScheduler(ctx)
 	d.tidy(ctx, notes)
 	d.seen, d.ever = session, true
 	return nil
@@ -153,9 +154,9 @@ func (d *Driver) viewJobs(ctx context.Context, v *adapters.View) error {
 // tell converts a job and its allocations. It reports whether some of its tasks still wait for a place.
 func (d *Driver) tell(k key, j *job) (out adapters.Job, placing bool) {
 	out = adapters.Job{
-		Spec: j.spec, UID: fmt.Sprintf("%d.%d", deref(j.CreateIndex), j.origin), Version: deref(j.JobModifyIndex),
+		Spec: j.spec, UID: j.uid(), Version: deref(j.JobModifyIndex),
 		Revision: j.origin, Attempt: j.attempt,
-		Problem: j.problem, Ref: j, Done: j.done,
+		Problem: j.problem, Ref: j, Done: j.done, Resize: d.bounded(j), Reserved: j.reserved,
 	}
 	if deref(j.Stop) {
 		out.Over = true

@@ -24,6 +24,8 @@ type NomadConfig struct {
 	Clients []NomadClient
 	// ACL turns access control on; tests bootstrap it themselves.
 	ACL bool
+	// Oversubscription lets tasks use more memory than they reserve, up to their memory_max.
+	Oversubscription bool
 	// Grace is how late a client's heartbeat may be before the client is lost, in whole seconds; 0 means 15 s. On a busy
 	// machine, clients stall for seconds.
 	Grace time.Duration
@@ -37,6 +39,9 @@ type NomadClient struct {
 	Meta        map[string]string
 	// CPU is the node's MHz and MemoryMB its memory, whatever the machine has.
 	CPU, MemoryMB int
+	// Chroot, if not empty, turns the driver exec on, which limits tasks by control groups of this machine. Its keys are
+	// files of this machine, its values where tasks find them; tasks find nothing else.
+	Chroot map[string]string
 }
 
 // Nomad is a server and its clients. Its methods are not safe for concurrent use.
@@ -178,7 +183,8 @@ func (n *Nomad) config(name string) map[string]any {
 		c["server"] = map[string]any{"enabled": true, "bootstrap_expect": 1, "heartbeat_grace": n.cfg.Grace.String(),
 			"min_heartbeat_ttl":      "2s",
 			"failover_heartbeat_ttl": (20*time.Second + n.cfg.Grace).String(), "job_gc_threshold": "240h",
-			"default_scheduler_config": map[string]any{"scheduler_algorithm": "binpack"}}
+			"default_scheduler_config": map[string]any{"scheduler_algorithm": "binpack",
+				"memory_oversubscription_enabled": n.cfg.Oversubscription}}
 		return c
 	}
 	i := slices.IndexFunc(n.cfg.Clients, func(c NomadClient) bool { return c.Name == name })
@@ -193,6 +199,10 @@ func (n *Nomad) config(name string) map[string]any {
 		"options": map[string]string{
 			"fingerprint.denylist": "env_aws,env_gce,env_azure,env_digitalocean,consul,vault,cni,bridge,plugins_cni,landlock",
 			"driver.denylist":      "docker,java,qemu,exec"}}
+	if len(one.Chroot) > 0 {
+		client["options"].(map[string]string)["driver.denylist"] = "docker,java,qemu"
+		client["chroot_env"] = one.Chroot
+	}
 	if one.Pool != "" {
 		client["node_pool"] = one.Pool
 	}

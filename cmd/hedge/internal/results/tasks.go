@@ -66,8 +66,8 @@ func (r *runner) compareTasks(ctx context.Context, c *cell) (*kept, error) {
 
 // tasks writes a table for each comparison, and how far its policies are from the first.
 func (p *page) tasks(cells []kept) {
-	p.line("Completion of short and long jobs in seconds, by `hedge compare --workload tasks`. *Over* is the percentage by " +
-		"which the 99th percentile is above the first policy's, seed by seed.")
+	p.line("Completion of short and long jobs in seconds, by `hedge compare --workload tasks`. *Over* is by how many " +
+		"percent the 99th percentile is above the first policy's, seed by seed.")
 	for _, k := range cells {
 		d := k.Tasks
 		p.line("")
@@ -83,16 +83,23 @@ func (p *page) tasks(cells []kept) {
 				of   *taskClass
 				over stats.Interval
 			}{{&s.Short, short}, {&s.Long, long}} {
-				row = append(row, figures.Interval(c.of.P50, 1), figures.Interval(c.of.P90, 1), figures.Interval(c.of.P99, 1),
-					figures.Interval(c.over, 100))
+				row = append(row, written(c.of.P50, 1), written(c.of.P90, 1), written(c.of.P99, 1), written(c.over, 100))
 			}
 			messages := "–"
 			if s.Messages != nil {
 				messages = fmt.Sprintf("%.0f", s.Messages.Mean)
 			}
-			p.row(append(row, figures.Interval(s.Long.Mean, 1), messages)...)
+			p.row(append(row, written(s.Long.Mean, 1), messages)...)
 		}
 	}
+}
+
+// written is an interval; that of values which differ by rounding alone is ± 0.
+func written(iv stats.Interval, scale float64) string {
+	if ci := iv.CI95; ci != nil && ci[1]-ci[0] < 1e-9*max(1, iv.Mean) {
+		iv.CI95 = &[2]float64{iv.Mean, iv.Mean}
+	}
+	return figures.Interval(iv, scale)
 }
 
 // over is by how much a policy's 99th percentiles are above the first policy's.

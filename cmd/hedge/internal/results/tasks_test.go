@@ -25,7 +25,8 @@ func TestTasksPage(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "x.tr")
 	require.NoError(t, os.WriteFile(log, []byte("0 1 5 5\n"), 0o600))
-	traces, err := ParseTraceFile("f", "x="+log+"?only=tasks&tasks=--nodes+50+--policies+eagle,kairos&tasks=--nodes+9 of a test\n")
+	traces, err := ParseTraceFile("f",
+		"x="+log+"?only=tasks&tasks=--nodes+50+--policies+eagle,kairos&tasks=--nodes+9 of a test\n")
 	require.NoError(t, err)
 	var asked []string
 	p := &Plan{Traces: traces, Only: []string{"tasks"}, Cache: dir, Commit: "c", Sweeps: []string{"x"},
