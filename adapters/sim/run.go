@@ -294,6 +294,7 @@ func (e *engine) progress() {
 // finish computes the result once all is over.
 func (e *engine) finish(solver Solver) *Result {
 	l, tpn := e.life, e.cfg.TasksPerNode
+	e.cycle = nil // the loop's memory is wanted for the records
 	records := l.records()
 	a := account{jobs: records, paths: l.paths, window: l.window, nodes: l.nodes.Len(), tasksPerNode: tpn}
 	t := a.sum()
