@@ -117,7 +117,7 @@ type Config struct {
 	Stopwatch func() time.Duration
 }
 
-// variants are the systems of section 5.4.1 and three of ours: dist-nocond, dist-chance and dist-trust.
+// variants are the systems of section 5.4.1 and, from dist-nocond on, ours.
 var variants = map[string]Config{
 	"dist":           {},
 	"dist-max":       {Maximum: true},
@@ -134,9 +134,12 @@ var variants = map[string]Config{
 	"dist-nocond":    {Without: Conditioning},
 	"dist-chance":    {WholeLife: true, MemoryRisk: 0.01},
 	"dist-trust":     {Trust: 5 * time.Minute, Without: Preemption},
+	"dist-density":   {Order: ByDensity},
+	"dist-edf":       {Order: ByDeadline},
+	"dist-sjf":       {Order: ByRuntime},
 }
 
-// Variant returns the configuration of a system by name: those of section 5.4.1 of the thesis, and three of ours.
+// Variant returns the configuration of a system by name: those of section 5.4.1 of the thesis, and ours.
 // Actual and point differ only in their names, because actual is point with a predictor that knows what jobs use, such
 // as predict.NewPerfectUsage. The error wraps [ErrVariant].
 func Variant(name string) (Config, error) {

@@ -113,6 +113,10 @@ func sharing() []System {
 		{Name: "dist-nocond", Summary: "dist that ignores how long a lost run had run", Paper: ours},
 		{Name: "dist-chance", Summary: "dist that bounds the probability of evictions, by tasks' peak memory", Paper: ours},
 		{Name: "dist-trust", Summary: "dist without preemption that trusts what tasks are observed to use", Paper: ours},
+		{Name: "dist-density", Summary: "dist that starts the job with the most utility per share of the cluster first",
+			Paper: ours},
+		{Name: "dist-edf", Summary: "dist that starts the job with the earliest deadline first", Paper: ours},
+		{Name: "dist-sjf", Summary: "dist that starts the job with the shortest expected runtime first", Paper: ours},
 	}
 	for i := range list {
 		list[i].Policy, list[i].Shares = shared(list[i].Name), true

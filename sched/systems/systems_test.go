@@ -45,7 +45,7 @@ func TestBuiltinIsWhole(t *testing.T) {
 		"keep keep-perfect chronus hydra hydra-bab prio fifo edf edf-share critical-path 3sigma-posterior sjf easy "+
 		"conservative "+
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
-		"dist-nopreempt dist-nocond dist-chance dist-trust "+
+		"dist-nopreempt dist-nocond dist-chance dist-trust dist-density dist-edf dist-sjf "+
 		"overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
 		"eagle eagle-nosss eagle-nosbp eagle-nosrpt eagle-nosbpsrpt eagle-nomin ideal-eagle dlwl clwl hawk sparrow "+
 		"pigeon siding siding-nopause siding-nobound siding-nopatience siding-fifo siding-noyard "+
