@@ -64,6 +64,29 @@ func (h *hints) bounds(s *shape, size, attempt int) (*adapters.Bounds, error) {
 	}
 }
 
+// sized is what the container requests and its limit at that size, as the server reads it. Rounding takes nothing above
+// what the container requests now. The limit of memory stays above the request where it was, if only by a byte: a pod
+// whose requests became its limits would change its quality of service.
+func (c *container) sized(s *adapters.Size) (requests, limits map[string]string) {
+	requests, limits = map[string]string{}, map[string]string{}
+	if s.Reserve.CPU > 0 {
+		const exact = 1 - 1e-12 // 9m is 9.000000000000002 when it is multiplied
+		milli := int64(math.Ceil(s.Reserve.CPU * 1000 * exact))
+		requests[usage.CPU] = resource.NewMilliQuantity(milli, resource.DecimalSI).String()
+	}
+	if s.Reserve.Memory > 0 {
+		request, limit := int64(math.Ceil(s.Reserve.Memory)), int64(math.Ceil(s.Limit))
+		requests[usage.Memory] = resource.NewQuantity(request, resource.BinarySI).String()
+		if c.limit > c.memory {
+			limit = max(limit, request+1)
+		}
+		if c.limit > 0 {
+			limits[usage.Memory] = resource.NewQuantity(limit, resource.BinarySI).String()
+		}
+	}
+	return requests, limits
+}
+
 // resize changes what a pod that is not bound yet requests, and its limit of memory if it has one, on condition that
 // the pod is unchanged. The pod then is as the server has it.
 func (d *Driver) resize(ctx context.Context, p *pod, revision string, s *adapters.Size) (string, error) {
@@ -71,16 +94,7 @@ func (d *Driver) resize(ctx context.Context, p *pod, revision string, s *adapter
 	if s == nil || c == nil {
 		return revision, nil
 	}
-	requests, limits := map[string]string{}, map[string]string{}
-	if s.Reserve.CPU > 0 {
-		requests[usage.CPU] = resource.NewMilliQuantity(int64(math.Ceil(s.Reserve.CPU*1000)), resource.DecimalSI).String()
-	}
-	if s.Reserve.Memory > 0 {
-		requests[usage.Memory] = resource.NewQuantity(int64(math.Ceil(s.Reserve.Memory)), resource.BinarySI).String()
-		if c.limit > 0 {
-			limits[usage.Memory] = resource.NewQuantity(int64(math.Ceil(s.Limit)), resource.BinarySI).String()
-		}
-	}
+	requests, limits := c.sized(s)
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": p.uid, "resourceVersion": revision},
 		"spec": map[string]any{"containers": []any{map[string]any{"name": c.name,

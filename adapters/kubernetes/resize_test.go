@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -126,4 +127,39 @@ func TestResizeAndBind(t *testing.T) {
 		return len(j.Tasks) == 1 && j.Spec.Demand[usage.Memory] == 64<<20
 	}, patience, 100*time.Millisecond)
 	assert.InDelta(t, 0.251, j.Spec.Demand[usage.CPU], 1e-9)
+}
+
+// TestSized: what the server is asked for never exceeds what the pod asks for, and the request and the limit of memory
+// stay apart where they were.
+func TestSized(t *testing.T) {
+	const mib = 1 << 20
+	at := func(cpu, memory, limit float64) *adapters.Size {
+		return &adapters.Size{Reserve: usage.Level{CPU: cpu, Memory: memory}, Limit: limit}
+	}
+	for name, tt := range map[string]struct {
+		spec             *corev1.PodSpec
+		size             *adapters.Size
+		requests, limits corev1.ResourceList
+	}{
+		"rounded up": {containers(1, list("2", "64Mi"), list("2", "128Mi")), at(0.5004, 32*mib-0.5, 64*mib-0.5),
+			list("501m", "32Mi"), list("", "64Mi")},
+		"no limit": {containers(1, list("2", "64Mi"), nil), at(0, 32*mib, 64*mib), list("", "32Mi"), list("", "")},
+		"one limit for both": {containers(1, list("2", "64Mi"), list("2", "128Mi")), at(0, 32*mib, 32*mib),
+			list("", "32Mi"), list("", "33554433")},
+		"they were the same": {containers(1, list("2", "64Mi"), list("", "64Mi")), at(1, 32*mib, 32*mib),
+			list("1", "32Mi"), list("", "32Mi")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requests, limits := mainOf(tt.spec).sized(tt.size)
+			parsed := func(of map[string]string) corev1.ResourceList { return list(of[usage.CPU], of[usage.Memory]) }
+			assert.True(t, equality.Semantic.DeepEqual(tt.requests, parsed(requests)), "%v", requests)
+			assert.True(t, equality.Semantic.DeepEqual(tt.limits, parsed(limits)), "%v", limits)
+		})
+	}
+	for milli := int64(1); milli <= 10_000; milli++ { // 9m and others are not what they were when multiplied
+		asks := resource.NewMilliQuantity(milli, resource.DecimalSI)
+		c := mainOf(containers(1, list(asks.String(), "64Mi"), list(asks.String(), "128Mi")))
+		requests, _ := c.sized(at(c.cpu, 0, 0))
+		require.Equal(t, asks.String(), requests[usage.CPU])
+	}
 }

@@ -57,7 +57,7 @@ type Options struct {
 	// than Cycle.
 	Stuck time.Duration
 	// Cluster are the options of a term's [adapters.Cluster]. Epoch and LearntUntil are set for each term. Now is Clock's,
-	// unless it is given.
+	// unless it is given. Resize is refused: an Instance's history does not learn what tasks use, not from Measure either.
 	Cluster adapters.Options
 	// Explain has notes of jobs that wait say more than the policy's reason: what is short, who holds it until when, and
 	// what would make room.
@@ -108,6 +108,9 @@ func New(o Options) (*Instance, error) {
 			fmt.Errorf(
 				"%w: LeaseFor of %v, Cycle of %v, Save of %v, Stuck of %v, expected more than 0 and Stuck longer than Cycle",
 				adapters.ErrOptions, o.LeaseFor, o.Cycle, o.Save, o.Stuck)
+	}
+	if o.Cluster.Resize != nil { // its predictor would never learn what tasks use
+		return nil, fmt.Errorf("%w: Cluster.Resize, which an Instance does not support", adapters.ErrOptions)
 	}
 	if _, err := o.Policy(); err != nil {
 		return nil, err

@@ -496,6 +496,7 @@ func TestOptions(t *testing.T) {
 		"negative cycle": func(o *service.Options) { o.Cycle = -1 },
 		"negative save":  func(o *service.Options) { o.Save = -1 },
 		"negative stuck": func(o *service.Options) { o.Stuck = -1 },
+		"resizing":       func(o *service.Options) { o.Cluster.Resize = &adapters.Resizing{} },
 		"always stuck":   func(o *service.Options) { o.Cycle = 5 * time.Minute },
 	} {
 		o := good

@@ -13,7 +13,8 @@ import (
 // The shared resources, by their names in capacities and demands. Any other resource is reserved by the tasks that
 // demand it.
 const (
-	// CPU is in cores. It is shared in time: a task that gets less than it wants takes longer.
+	// CPU is in cores, or in any other unit that nodes and tasks have in common, such as Nomad's MHz. It is shared in
+	// time: a task that gets less than it wants takes longer.
 	CPU = "cpu"
 	// Memory is in bytes, or in any other unit that nodes and tasks have in common. If it runs short, tasks are evicted.
 	Memory = "memory"
@@ -44,7 +45,7 @@ type Task struct {
 	Throttled bool
 }
 
-// Work is the CPU time that the task has used since it started, in core-seconds.
+// Work is the CPU time that the task has used since it started, in core-seconds or the unit of CPU times seconds.
 func (t *Task) Work() float64 { return t.Mean.CPU * t.Ran.Seconds() }
 
 // Job is what the tasks of a running job use.

@@ -251,8 +251,12 @@ func (b *sharedBuilder) refuse(u *user) string {
 	return ""
 }
 
-// maxCopies bounds the time to build a workload from a log with hardly any work.
-const maxCopies = 10_000
+// maxCopies and maxDraws bound the time and the memory that it takes to build a workload from a log with hardly any
+// work for the machines: the copies of a stretch, and the jobs of all of them.
+const (
+	maxCopies = 10_000
+	maxDraws  = 10_000_000
+)
 
 // segment chooses jobs of a stretch of the log, and of copies of it, up to the load.
 func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err error) {
@@ -271,7 +275,8 @@ func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err
 		return j.Submit < w.Start || j.Submit > w.Start+w.TraceSpan
 	})
 	pace, sum := float64(span)/float64(w.TraceSpan), 0.0
-	for sum < b.target && w.Copies < maxCopies {
+	most := max(1, min(maxCopies, maxDraws/max(1, len(stretch))))
+	for sum < b.target && w.Copies < most {
 		rng := b.source("copy", strconv.Itoa(w.Copies))
 		move := time.Duration(0)
 		if w.Copies > 0 {
@@ -293,6 +298,9 @@ func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err
 		if w.Copies++; sum == 0 {
 			return nil, fmt.Errorf("workload: none of the %d jobs from hour %.4g on: %w",
 				len(stretch), w.Start.Hours(), ErrEmpty)
+		}
+		if each := sum / float64(w.Copies); each*float64(10*most) < b.target {
+			break // all copies will not do, though later ones may hold more
 		}
 	}
 	if sum < 0.99*b.target {

@@ -79,6 +79,8 @@ func wanted(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "int", "int64":
 		return "a whole number"
+	case "uint64":
+		return "a whole number of at least 0"
 	case "int64Slice":
 		return "whole numbers with commas between them, such as 20000,200000"
 	case "intSlice":

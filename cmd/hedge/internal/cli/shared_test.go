@@ -92,6 +92,7 @@ func TestCompareSharedRefusesBadFlags(t *testing.T) {
 		"--assignments: found 0":           {"--assignments", "0"},
 		"--epsilon: found 1":               {"--epsilon", "1"},
 		"--machine":                        {"--machine", "1"},
+		"not enough work in the trace":     {"--machine", "1e9,1e9"}, // not copied for ever
 		"--cycle: found 0s":                {"--cycle", "0s"},
 		"--racks: found with --workload":   {"--racks", "2"},
 		"--fill":                           {"--fill", "nowhere.csv"},

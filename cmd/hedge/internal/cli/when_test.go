@@ -48,6 +48,7 @@ func TestWhen(t *testing.T) {
 		"--snapshot: found nothing":     {},
 		`--job: found "nobody"`:         {"--snapshot", at, "--job", "nobody"},
 		"--line: found 2":               {"--snapshot", at, "--line", "2"},
+		"expected a whole number of at": {"--snapshot", at, "--seed", "-1"},
 		"--policy: found \"eagle\"":     {"--snapshot", at, "--policy", "eagle"},
 		"no such file":                  {"--snapshot", at + ".gone"},
 		"found no snapshot, expected a": {"--snapshot", t.TempDir()},
