@@ -20,8 +20,8 @@ type Bounds struct {
 	Limit float64
 	// Hard says that the cluster does not let a task use more memory than it reserves.
 	Hard bool
-	// Failures is the number of failed attempts. Each doubles the forecast, as the task may have failed for want of
-	// memory.
+	// Failures is the number of failed attempts. Each doubles the forecast of memory, for want of which the task may
+	// have failed.
 	Failures int
 }
 
@@ -88,25 +88,25 @@ func (r *Resizing) size(spec *sched.Job, b *Bounds) *Size {
 		return nil
 	}
 	failed := math.Ldexp(1, min(max(b.Failures, 0), 30))
-	of := func(q, or predict.Quantity, p float64) float64 {
+	of := func(q, or predict.Quantity, p, times float64) float64 {
 		f, ok := u.Of(q)
 		if !ok || f.Dist == nil {
 			if f, ok = u.Of(or); !ok || f.Dist == nil {
 				return 0
 			}
 		}
-		if x := f.Dist.Quantile(p) * failed; x >= 0 && !math.IsInf(x, 1) {
+		if x := f.Dist.Quantile(p) * times; x >= 0 && !math.IsInf(x, 1) {
 			return x
 		}
 		return 0
 	}
 	out := Size{Reserve: usage.Level{
-		CPU:    between(of(predict.CPU, predict.CPUMax, r.Reserve), b.Least.CPU, b.Most.CPU),
-		Memory: between(of(predict.Memory, predict.MemoryMax, r.Reserve), b.Least.Memory, b.Most.Memory),
+		CPU:    between(of(predict.CPU, predict.CPUMax, r.Reserve, 1), b.Least.CPU, b.Most.CPU),
+		Memory: between(of(predict.Memory, predict.MemoryMax, r.Reserve, failed), b.Least.Memory, b.Most.Memory),
 	}}
 	if out.Reserve.Memory > 0 {
 		most := max(b.Limit, b.Most.Memory)
-		out.Limit = between(of(predict.MemoryMax, predict.Memory, r.Limit)*r.Margin, out.Reserve.Memory, most)
+		out.Limit = between(of(predict.MemoryMax, predict.Memory, r.Limit, failed*r.Margin), out.Reserve.Memory, most)
 		if b.Hard {
 			out.Reserve.Memory = min(out.Limit, b.Most.Memory)
 			out.Limit = out.Reserve.Memory

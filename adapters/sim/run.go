@@ -150,7 +150,7 @@ func (e *engine) run(ctx context.Context) (*Result, error) {
 			return nil, fmt.Errorf("sim: cycle at %v: %w", l.now, err)
 		}
 		e.progress()
-		e.skip()
+		e.skip(ctx)
 	}
 	solver := e.stats.solver()
 	l.log.end(l.now, e.stats.cycles(), &solver)
@@ -207,8 +207,8 @@ func (e *engine) decide(ctx context.Context) error {
 }
 
 // skip lets the cycles pass in which a steady policy would do nothing, since it has just done nothing and nothing has
-// happened since. They count as cycles.
-func (e *engine) skip() {
+// happened since. They count as cycles. It ends early when the context does, for run to say so.
+func (e *engine) skip(ctx context.Context) {
 	l := e.life
 	if !e.steady || len(l.told) > 0 || acts(e.last) {
 		return
@@ -226,6 +226,9 @@ func (e *engine) skip() {
 	for at := e.nextCycle(); at < until; at += e.cfg.Cycle {
 		l.pass(at)
 		e.stats.skipped++
+		if e.stats.skipped%(1<<16) == 0 && ctx.Err() != nil {
+			return
+		}
 	}
 }
 

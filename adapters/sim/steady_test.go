@@ -58,6 +58,27 @@ func TestCyclesWithoutNewsAreLeftOut(t *testing.T) {
 	}
 }
 
+// counted is a context that ends after it was asked some times.
+type counted struct {
+	context.Context
+	left int
+}
+
+func (c *counted) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// The context ends a run also between two cycles in which the policy is asked.
+func TestLeavingOutCyclesCanBeCancelled(t *testing.T) {
+	cfg := sim.Config{Nodes: sim.Nodes(9, 3, 1), Jobs: workload(1, 30, 9), Policy: baseline.NewFIFO(), Predictor: fixed(t),
+		Cycle: time.Nanosecond, Stopwatch: func() time.Duration { return 0 }}
+	_, err := sim.Run(&counted{t.Context(), 1000}, cfg)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 // A policy that goes by the time is asked in every cycle, and so is one whose cycles somebody looks at.
 func TestCyclesThatAreNotLeftOut(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -31,7 +31,7 @@ func small(t *testing.T) *options {
 
 // A small run is done with each system.
 func TestRun(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 	defer cancel()
 	var out bytes.Buffer
 	require.NoError(t, run(ctx, small(t), &out))

@@ -11,7 +11,7 @@ import (
 
 // Teller wraps a policy, plans exactly as that policy does, and estimates after each plan when the pending jobs start.
 // [Teller.Tell] has the estimate of a job in words, which clusters show in its status; see adapters.Options.When. It is
-// for one goroutine at a time.
+// for one goroutine at a time. It is no [sched.RangePolicy] or [sched.SteadyPolicy], whatever the policy is.
 type Teller struct {
 	policy    sched.Policy
 	estimator *Estimator

@@ -10,7 +10,8 @@ import (
 )
 
 // Teller wraps a policy, plans exactly as that policy does, and can say in one line why a job waits by the last plan.
-// Clusters show the line in a job's status; see adapters.Options.Why. It is for one goroutine at a time.
+// Clusters show the line in a job's status; see adapters.Options.Why. It is for one goroutine at a time. It is
+// no [sched.RangePolicy] or [sched.SteadyPolicy], whatever the policy is.
 type Teller struct {
 	policy    sched.Policy
 	snap      *sched.Snapshot

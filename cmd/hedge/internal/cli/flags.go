@@ -182,6 +182,35 @@ func checkFormat(trace, format string) error {
 	return nil
 }
 
+// limit is what a flag's value must keep to.
+type limit struct {
+	flag     string
+	v        any
+	ok       bool
+	expected string
+}
+
+// keepsTo names the first flag that is out of its limits.
+func keepsTo(limits []limit) error {
+	for _, l := range limits {
+		if !l.ok {
+			return fmt.Errorf("%s: found %v, expected %s", l.flag, l.v, l.expected)
+		}
+	}
+	return nil
+}
+
+// periods are the limits of what divides the time of a policy that plans.
+func periods(s *experiment.Spec) []limit {
+	return []limit{
+		{"--cycle", s.Cycle, s.Cycle == 0 || s.Cycle >= minPeriod, "0s or at least 100ms"},
+		{"--window", s.Window, s.Window == 0 || s.Window >= minPeriod, "0s or at least 100ms"},
+		{"--slot", s.Slot, s.Slot == 0 || s.Slot >= minPeriod, "0s or at least 100ms"},
+		{"--window", s.Window, s.Window == 0 || s.Window >= s.Slot, fmt.Sprintf("at least --slot, %v", s.Slot)},
+		{"--work", s.Work, s.Work >= 1, "at least 1"},
+	}
+}
+
 func (f *workloadFlags) check() error {
 	s := &f.spec
 	rate := f.flags.Changed("jobs-per-hour")
@@ -192,12 +221,7 @@ func (f *workloadFlags) check() error {
 	if f.flags.Lookup("fill") != nil {
 		kinds = "window, e2e, replay, dag, tasks or shared"
 	}
-	ranges := []struct {
-		flag     string
-		v        any
-		ok       bool
-		expected string
-	}{
+	limits := []limit{
 		{"--nodes", s.Nodes, s.Nodes >= 1 && s.Nodes <= 10_000_000, "1 to 10000000"},
 		{"--racks", s.Racks, s.Racks >= 1 && s.Racks <= s.Nodes, fmt.Sprintf("1 to %d, the nodes", s.Nodes)},
 		{"--tasks-per-node", s.TasksPerNode, s.TasksPerNode >= 1 && s.TasksPerNode <= math.MaxInt32, "1 to 2147483647"},
@@ -209,21 +233,14 @@ func (f *workloadFlags) check() error {
 		{"--prefer-share", s.PreferShare, s.PreferShare > 0 && s.PreferShare <= 1, "above 0, at most 1"},
 		{"--prefer-slowdown", s.PreferSlowdown, s.PreferSlowdown >= 1 && s.PreferSlowdown <= 1000, "1 to 1000"},
 		{"--jobs-per-hour", s.JobsPerHour, !rate || s.JobsPerHour > 0 && s.JobsPerHour <= 1e9, "above 0, at most 1e9"},
-		{"--cycle", s.Cycle, s.Cycle == 0 || s.Cycle >= minPeriod, "0s or at least 100ms"},
-		{"--window", s.Window, s.Window == 0 || s.Window >= minPeriod, "0s or at least 100ms"},
-		{"--slot", s.Slot, s.Slot == 0 || s.Slot >= minPeriod, "0s or at least 100ms"},
-		{"--window", s.Window, s.Window == 0 || s.Window >= s.Slot, fmt.Sprintf("at least --slot, %v", s.Slot)},
 		{"--reserve-after", s.Reserve, s.Reserve >= 0, "at least 0s"},
 		{"--budget", s.Budget, s.Budget > 0 && s.Budget <= 1, "above 0, at most 1"},
-		{"--work", s.Work, s.Work >= 1, "at least 1"},
 	}
 	if len(f.sizes.all) > 1 && s.Workload != workloadShared {
 		return fmt.Errorf("--nodes: found %s with --workload %s, expected one number", f.sizes.String(), s.Workload)
 	}
-	for _, r := range ranges {
-		if !r.ok {
-			return fmt.Errorf("%s: found %v, expected %s", r.flag, r.v, r.expected)
-		}
+	if err := keepsTo(append(limits, periods(s)...)); err != nil {
+		return err
 	}
 	switch s.Workload {
 	case "window", "e2e", "replay", "dag":

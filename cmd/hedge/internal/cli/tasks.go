@@ -333,6 +333,9 @@ func (t *taskFlags) use(s *systems.System) error {
 	if t.planner.of = nil; plans(s) && t.rules != "published" {
 		of := *s
 		t.planner.of, t.config.Variant = &of, eagle.Switches{}
+		if err := keepsTo(periods(&t.planner.spec)); err != nil {
+			return err
+		}
 		return t.planner.try()
 	}
 	variant, ok := s.Agents.(eagle.Switches)

@@ -108,6 +108,8 @@ func TestFlagsOfOtherSystemsAreRefused(t *testing.T) {
 		"--policy siding --reserved 1":            "--reserved: found with siding, expected one of pigeon, siding-nopause",
 		"--policy eagle --thin-limit 2":           "--thin-limit: found with eagle, expected one of gs-slearn",
 		"--policy eagle --cycle 2s":               "--cycle: found with eagle, expected one of 3sigma",
+		"--policy fifo --cycle 1ns":               "--cycle: found 1ns, expected 0s or at least 100ms",
+		"--policy 3sigma --slot -1s":              "--slot: found -1s, expected 0s or at least 100ms",
 		"--policy 3sigma --delay 1ms":             "--delay: found with 3sigma, expected one of eagle",
 		"--policy sjf --fail 1":                   "--fail: found with sjf",
 		"--policy sjf --pause-cost 1s":            "--pause-cost: found with sjf",
