@@ -13,6 +13,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -62,6 +63,10 @@ func flags(f *flag.FlagSet) *options {
 func main() {
 	o := flags(flag.CommandLine)
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "slearn: found %q, expected flags only\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	loopback.Main(o.alive)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx, o, os.Stdout)
@@ -109,8 +114,36 @@ func (o *options) alive() (*live.System, error) {
 	return live.NewSystem(fmt.Sprint(o.args(o.systems)), s, slearn.Codec{}), nil
 }
 
+// most is the largest number of jobs, speed and load.
+const most = 1e6
+
+// check refuses options by name. All comparisons are false for NaN.
+func (o *options) check() error {
+	switch {
+	case o.jobs < 1 || o.jobs > most:
+		return fmt.Errorf("-jobs: found %d, expected 1 to %g", o.jobs, most)
+	case !(o.speed > 0 && o.speed <= most):
+		return fmt.Errorf("-speed: found %g, expected above 0, at most %g", o.speed, most)
+	case !(o.load >= 1e-3 && o.load <= most):
+		return fmt.Errorf("-load: found %g, expected 0.001 to %g", o.load, most)
+	case o.delay < 0 || o.delay > time.Hour:
+		return fmt.Errorf("-delay: found %v, expected 0s to 1h", o.delay)
+	case o.begin < 0 || o.begin > time.Hour:
+		return fmt.Errorf("-begin: found %v, expected 0s to 1h", o.begin)
+	}
+	if o.task != "" {
+		if _, err := exec.LookPath(o.task); err != nil {
+			return fmt.Errorf("-task: %w", err)
+		}
+	}
+	return nil
+}
+
 // run runs each system simulated and live, and compares.
 func run(ctx context.Context, o *options, out io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
 	d, err := o.draw()
 	if err != nil {
 		return err

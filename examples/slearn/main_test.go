@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -49,6 +50,32 @@ func TestRunRefusesOtherSystems(t *testing.T) {
 		o := small(t)
 		o.systems = name
 		assert.ErrorContains(t, run(t.Context(), o, new(bytes.Buffer)), want)
+	}
+}
+
+// Options that make no sense are refused by name, before anything runs.
+func TestRunRefusesOptions(t *testing.T) {
+	for name, set := range map[string]func(*options){
+		"-jobs: found 0":       func(o *options) { o.jobs = 0 },
+		"-jobs: found -5":      func(o *options) { o.jobs = -5 },
+		"-speed: found 0":      func(o *options) { o.speed = 0 },
+		"-speed: found NaN":    func(o *options) { o.speed = math.NaN() },
+		"-speed: found 1e+300": func(o *options) { o.speed = 1e300 },
+		"-load: found 0":       func(o *options) { o.load = 0 },
+		"-load: found -1":      func(o *options) { o.load = -1 },
+		"-load: found NaN":     func(o *options) { o.load = math.NaN() },
+		"-load: found +Inf":    func(o *options) { o.load = math.Inf(1) },
+		"-delay: found -1s":    func(o *options) { o.delay = -time.Second },
+		"-begin: found -1s":    func(o *options) { o.begin = -time.Second },
+		"-task: ":              func(o *options) { o.task = "/no/such/program" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := small(t)
+			set(o)
+			var out bytes.Buffer
+			require.ErrorContains(t, run(t.Context(), o, &out), name)
+			assert.Empty(t, out.String())
+		})
 	}
 }
 

@@ -82,7 +82,7 @@ func (l *Reader) head() error {
 		return err
 	}
 	h.Policy = string(name)
-	if h.Seed, err = binary.ReadVarint(l.in); err != nil {
+	if h.Seed, err = l.signed(); err != nil {
 		return err
 	}
 	var n [6]uint64
@@ -197,7 +197,7 @@ func (l *Reader) submit(r *Record) error {
 	}
 	d := time.Duration(0)
 	for range tasks {
-		by, err := binary.ReadVarint(l.in)
+		by, err := l.signed()
 		if err != nil {
 			return err
 		}
@@ -236,16 +236,32 @@ func (l *Reader) end(f *Figures) error {
 
 // unsigned reads a number up to a limit.
 func (l *Reader) unsigned(limit uint64) (uint64, error) {
-	n, err := binary.ReadUvarint(l.in)
-	if err == nil && n > limit {
-		err = syntax("a number of %d, expected at most %d", n, limit)
+	b, err := l.in.Peek(binary.MaxVarintLen64 + 1) // a byte more, to see that a number is too long
+	n, size := binary.Uvarint(b)
+	switch {
+	case size == 0: // all that is left is a part of a number
+		return 0, err
+	case size < 0:
+		return 0, syntax("a number of more than 64 bits")
+	case n > limit:
+		return 0, syntax("a number of %d, expected at most %d", n, limit)
 	}
+	_, err = l.in.Discard(size)
 	return n, err
+}
+
+// signed reads a number that may be negative.
+func (l *Reader) signed() (int64, error) {
+	n, err := l.unsigned(math.MaxUint64)
+	if n&1 != 0 {
+		return ^int64(n >> 1), err
+	}
+	return int64(n >> 1), err
 }
 
 // number changes a number from 0 on by a difference.
 func (l *Reader) number(n *int32) error {
-	by, err := binary.ReadVarint(l.in)
+	by, err := l.signed()
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -183,6 +184,9 @@ func TestTornAndOtherFilesAreRefused(t *testing.T) {
 	_, err = tasklog.Check(bytes.NewReader(log), nil)
 	require.ErrorIs(t, err, decisionlog.ErrSyntax)
 	require.ErrorContains(t, err, "version 2, expected 1")
+	_, err = tasklog.Check(strings.NewReader(tasklog.Magic+"\x01"+strings.Repeat("\xff", 20)), nil)
+	require.ErrorIs(t, err, decisionlog.ErrSyntax)
+	require.ErrorContains(t, err, "more than 64 bits")
 }
 
 func TestOptions(t *testing.T) {
