@@ -4,6 +4,9 @@
 // half of the log. It prints mean completion times beside those of the simulator:
 //
 //	go run .
+//
+// By default there are so few jobs that hardly any waits, and the systems differ little. The figure is made with
+// -jobs 100 -speed 100 and a log; see docs/live.md.
 package main
 
 import (
