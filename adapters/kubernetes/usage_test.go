@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -61,7 +60,7 @@ func TestMeasure(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool { _, err := d.Measure(ctx); return err == nil }, patience, 100*time.Millisecond)
 
-	started := time.Now().Add(-time.Minute).Truncate(time.Second)
+	var started time.Time // of used
 	for _, name := range []string{"used", "waits", "stale", "empty"} {
 		p, err := s.client.CoreV1().Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: corev1.PodSpec{SchedulerName: "hedge", Containers: []corev1.Container{{Name: "c", Image: "none"}}}},
@@ -73,14 +72,13 @@ func TestMeasure(t *testing.T) {
 		if name != "waits" {
 			v := viewOf(t, d, p.UID)
 			require.NoError(t, d.Start(ctx, &adapters.Start{Job: v, Nodes: []sched.NodeTasks{{Node: "measured", Tasks: 1}}}))
-			patch, err := json.Marshal(map[string]any{"status": map[string]any{"phase": "Running",
-				"startTime": started.UTC().Format(time.RFC3339), "containerStatuses": []any{map[string]any{"name": "c",
-					"image": "none", "imageID": "", "ready": true, "restartCount": 0, "state": map[string]any{
-						"running": map[string]any{"startedAt": started.UTC().Format(time.RFC3339)}}}}}})
-			require.NoError(t, err)
-			_, err = s.client.CoreV1().Pods("default").Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{},
-				"status")
-			require.NoError(t, err)
+			require.Eventually(t, func() bool { // kwok runs it
+				v = viewOf(t, d, p.UID)
+				return len(v.Tasks) == 1 && !v.Tasks[0].Started.IsZero()
+			}, patience, 50*time.Millisecond)
+			if name == "used" {
+				started = v.Tasks[0].Started
+			}
 		}
 	}
 	at := started.Add(30 * time.Second)
@@ -88,7 +86,7 @@ func TestMeasure(t *testing.T) {
 {"name": "d", "usage": {"cpu": "1500000n", "memory": "1Ki"}}]`
 	measured(t, s, "used", at, two)
 	measured(t, s, "waits", at, two)
-	measured(t, s, "stale", started.Add(-time.Second), two)
+	measured(t, s, "stale", started.Add(-time.Minute), two)
 	measured(t, s, "empty", at, `[{"name": "c", "usage": {}}]`)
 	measured(t, s, "nobody", at, two)
 	var got []adapters.Sample
