@@ -49,7 +49,7 @@ func repeat(task adapters.Task, n int) (out []adapters.Task) {
 	return out
 }
 
-// used is a sample of a task of job j, so many seconds after its start.
+// used is a sample of a task of job j, the given number of seconds after its start.
 func used(task string, after, cpu, memory float64) adapters.Sample {
 	started := time.Unix(950, 0)
 	return adapters.Sample{Job: "j", UID: "uid-j", Task: task, Node: "n", Started: started,

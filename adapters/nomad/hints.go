@@ -210,14 +210,17 @@ func unknown(meta map[string]string) error {
 // hinted reads the user's keys. Wrong values are ignored, and the first of them is the error.
 func (h *hints) hinted(meta map[string]string) error {
 	s, first := h.spec, unknown(meta)
+	boolean := func(to *bool) func(string) error {
+		return func(v string) (err error) {
+			*to, err = parseBool(v)
+			return err
+		}
+	}
 	for _, one := range []struct {
 		key, expected string
 		read          func(string) error
 	}{
-		{KeyMark, "", func(v string) (err error) {
-			_, err = parseBool(v)
-			return err
-		}},
+		{KeyMark, "", boolean(new(bool))},
 		{KeyTasks, fmt.Sprintf("a number from 1 to %d", adapters.MaxTasks), func(v string) (err error) {
 			s.Tasks, err = within(v, 1, adapters.MaxTasks)
 			return err
@@ -237,10 +240,7 @@ func (h *hints) hinted(meta map[string]string) error {
 			s.Speeds, err = adapters.ParseSpeeds(v, "node.class=fast|big & meta.rack=r1 1; other 0.5")
 			return err
 		}},
-		{KeyCheckpoint, "", func(v string) (err error) {
-			s.Checkpoint, err = parseBool(v)
-			return err
-		}},
+		{KeyCheckpoint, "", boolean(&s.Checkpoint)},
 		{KeyAfter, "", func(v string) error {
 			names, err := adapters.ParseAfter(v)
 			namespace, _, _ := strings.Cut(s.ID, "/")
@@ -254,10 +254,7 @@ func (h *hints) hinted(meta map[string]string) error {
 			h.retries, err = within(v, 0, 1_000_000)
 			return err
 		}},
-		{KeyResize, "", func(v string) (err error) {
-			h.resize, err = parseBool(v)
-			return err
-		}},
+		{KeyResize, "", boolean(&h.resize)},
 		{KeyResizeLeast, "a number of MiB from 10 to 1000000000", func(v string) (err error) {
 			h.least, err = within(v, leastMemory, 1_000_000_000)
 			return err

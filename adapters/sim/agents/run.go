@@ -14,7 +14,7 @@ import (
 // ErrConfig is wrapped by errors about parameters of a run.
 var ErrConfig = errors.New("bad parameters")
 
-// ErrCrashes is wrapped, beside [ErrConfig], by the error about so many crashes that tasks would start over for ever.
+// ErrCrashes is wrapped, beside [ErrConfig], by the error about crashes so frequent that tasks would begin for ever.
 var ErrCrashes = errors.New("too many crashes")
 
 // ErrSystem is wrapped by errors about a system that broke the rules of package agent.
@@ -241,9 +241,30 @@ func checkWork(work *Workload) error {
 	return nil
 }
 
+// random is the source of estimates and crashes.
+func (c *Config) random() agent.Random { return agent.NewRandom(c.Seed, -1) }
+
+// factor draws that of one job.
+func (c *Config) factor(random *agent.Random) float64 {
+	return c.Low + float64((c.High-c.Low)*random.Unit())
+}
+
+// Factors are those from the mean to the estimate of the first jobs, in order of submission, in a run without crashes:
+// for who must be told the same as a system.
+func (c *Config) Factors(jobs int) []float64 {
+	out := make([]float64, jobs)
+	random := c.random()
+	for i := range out {
+		if out[i] = 1; c.High > 0 {
+			out[i] = c.factor(&random)
+		}
+	}
+	return out
+}
+
 func newWorld[M any](work *Workload, system agent.System[M], c Config) *world[M] {
 	w := &world[M]{Config: c, work: work, system: system, workers: system.Workers(), open: len(work.Jobs)}
-	w.random = agent.NewRandom(c.Seed, -1)
+	w.random = c.random()
 	w.lanes.submit, w.lanes.network = w.core.Lane(submitted), w.core.Lane(received)
 	w.lanes.instant, w.lanes.soon = w.core.Lane(received), w.core.Lane(fired)
 	for i := range w.timers {
@@ -332,8 +353,7 @@ func (w *world[M]) submit(id int32) {
 		w.job.Attributes = w.work.Attributes[id]
 	}
 	if w.High > 0 {
-		factor := w.Low + float64((w.High-w.Low)*w.random.Unit())
-		w.job.Estimate = time.Duration(float64(float64(j.Mean) * factor))
+		w.job.Estimate = time.Duration(float64(float64(j.Mean) * w.factor(&w.random)))
 	}
 	w.result.Jobs[id] = JobResult{Submit: w.core.Now(), Long: w.job.Long}
 	w.in.Kind, w.in.Job = agent.Submitted, &w.job

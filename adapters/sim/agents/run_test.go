@@ -424,6 +424,35 @@ func TestCrashesAndWrongEstimates(t *testing.T) {
 	}
 }
 
+// told keeps what a system is told of jobs.
+type told struct {
+	agent.System[pigeon.Message]
+	estimates []time.Duration
+}
+
+func (s *told) Entry(j *agent.Job) agent.Addr {
+	s.estimates = append(s.estimates, j.Estimate)
+	return s.System.Entry(j)
+}
+
+// Factors are those by which a system is told wrong estimates.
+func TestFactors(t *testing.T) {
+	w := workload(t)
+	c := rules()
+	for i, one := range c.Factors(len(w.Jobs)) {
+		require.InDelta(t, 1, one, 0, i)
+	}
+	c.Low, c.High, c.Seed = 0.5, 3, 7
+	s := &told{System: pigeonOf(t)}
+	_, err := agents.Run(w, s, c)
+	require.NoError(t, err)
+	require.Len(t, s.estimates, len(w.Jobs))
+	for i, factor := range c.Factors(len(w.Jobs)) {
+		assert.Equal(t, time.Duration(w.Jobs[i].Mean.Seconds()*factor*1e9).Round(time.Microsecond),
+			s.estimates[i].Round(time.Microsecond), i)
+	}
+}
+
 // Twice the slice, the second after the first has ended, costs no allocations more but for what long jobs bring along.
 func TestNothingIsAllocatedForEvents(t *testing.T) {
 	once := workload(t)

@@ -49,8 +49,6 @@ type Config struct {
 	Cutoff time.Duration
 	// Observer, if any, is told what became of tasks, after the run and in order of time.
 	Observer tasklog.Observer
-	// Progress, if any, is told now and then how many tasks are done, and of how many.
-	Progress func(done, total int)
 }
 
 // Task is the index, in the workload's Runtimes, of the task that is a job of this id; false for other ids.
@@ -73,7 +71,7 @@ func Run(ctx context.Context, work *agents.Workload, c Config) (*agents.Result, 
 	}
 	jobOf := make([]int32, len(work.Runtimes))
 	set := sim.Config{Nodes: sim.Nodes(c.Nodes, 1, max(c.Slots, 1)), Policy: c.Policy, Predictor: c.Predictor,
-		Cycle: c.Cycle, Fresh: c.Fresh, Ranges: true, Progress: c.Progress, Jobs: make([]sim.Job, 0, len(work.Runtimes))}
+		Cycle: c.Cycle, Fresh: c.Fresh, Ranges: true, Jobs: make([]sim.Job, 0, len(work.Runtimes))}
 	for i := range work.Jobs {
 		j := &work.Jobs[i]
 		attributes := map[string]string{}

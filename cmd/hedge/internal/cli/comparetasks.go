@@ -144,17 +144,13 @@ func summariseTasks(policies []string, runs []tasksRun) []tasksSummary {
 
 // messagesOf are a policy's messages over the seeds, nil for one that sends none.
 func messagesOf(runs []tasksRun, policy string) *stats.Interval {
-	var values []float64
+	var values []*float64
 	for i := range runs {
 		if r := &runs[i]; r.Policy == policy && r.Messages != nil {
-			values = append(values, float64(*r.Messages))
+			values = append(values, new(float64(*r.Messages)))
 		}
 	}
-	if values == nil {
-		return nil
-	}
-	found := stats.Of(values)
-	return &found
+	return stats.Known(values)
 }
 
 func tasksComparisonTable(w io.Writer, d *tasksComparison) error {

@@ -12,7 +12,6 @@ import (
 	"github.com/hedgesched/hedge/adapters/sim/central"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/predict"
-	"github.com/hedgesched/hedge/sched/agent"
 	"github.com/hedgesched/hedge/sched/systems"
 	"github.com/hedgesched/hedge/solver/engines"
 )
@@ -101,13 +100,10 @@ func (t *taskFlags) runCentral(ctx context.Context, work *taskWork) (*agents.Res
 
 // told forecasts what systems of agents are told: the mean of a job's tasks, times the factor of --estimate.
 func (t *taskFlags) told(w *agents.Workload) (predict.Predictor, error) {
-	estimates := make([]float64, len(w.Jobs))
-	random := agent.NewRandom(uint64(t.config.Seed), runAddress)
+	c := agents.Config{Seed: uint64(t.config.Seed), Low: t.config.Low, High: t.config.High}
+	estimates := c.Factors(len(w.Jobs))
 	for i := range estimates {
-		estimates[i] = w.Jobs[i].Mean.Seconds()
-		if t.config.High > 0 {
-			estimates[i] *= t.config.Low + float64((t.config.High-t.config.Low)*random.Unit())
-		}
+		estimates[i] *= w.Jobs[i].Mean.Seconds()
 	}
 	return predict.NewPerfect(func(j predict.Job) (float64, bool) {
 		i, err := strconv.Atoi(j.Attributes[central.Job])
@@ -117,9 +113,6 @@ func (t *taskFlags) told(w *agents.Workload) (predict.Predictor, error) {
 		return estimates[i], true
 	})
 }
-
-// runAddress is the address by which package agents draws.
-const runAddress = -1
 
 // taskHistory forecasts a task from the tasks that have ended: those of its own job, and of jobs with the same
 // attributes, first of all those of --train.

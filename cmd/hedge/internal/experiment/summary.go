@@ -87,16 +87,13 @@ func Summarise(policies []string, runs []Run) []Summary {
 
 // some is a figure of a policy's runs that have it; nil if none has.
 func some(policy string, runs []Run, figure func(*Run) *float64) *stats.Interval {
-	var values []float64
+	var values []*float64
 	for i := range runs {
-		if f := figure(&runs[i]); runs[i].Policy == policy && f != nil {
-			values = append(values, *f)
+		if runs[i].Policy == policy {
+			values = append(values, figure(&runs[i]))
 		}
 	}
-	if len(values) == 0 {
-		return nil
-	}
-	return new(stats.Of(values))
+	return stats.Known(values)
 }
 
 // Column is a figure of a Summary as tables for people show it.

@@ -57,9 +57,9 @@ func taskPilots(p *page, d *Tasks) error {
 		lines = append(lines, one)
 	}
 	const title = "Prediction error by pilots seen"
-	text := fmt.Sprintf("Median error of the estimated size of wide jobs, in %% of the true one, after so many of the "+
-		"job's pilots: lower is better. At each number the jobs are those of which %s ran as many, so they are wider "+
-		"further right. A policy that runs fewer pilots of a job, or none, counts with its last estimate.", by)
+	text := fmt.Sprintf("Median error of the estimated size of wide jobs, in %% of the true one, by the number of the "+
+		"job's pilots that have ended: lower is better. At each number the jobs are those of which %s ran as many, so they "+
+		"are wider further right. A policy that runs fewer pilots of a job, or none, counts with its last estimate.", by)
 	s := section{Title: title, Text: text, Legend: legendOf(lines), Table: g}
 	if len(steps) > 1 {
 		var err error

@@ -51,6 +51,20 @@ type Interval struct {
 	CI95 *[2]float64 `json:"ci95"`
 }
 
+// Known is the interval of those of x that are known; nil if none is.
+func Known(x []*float64) *Interval {
+	var values []float64
+	for _, v := range x {
+		if v != nil {
+			values = append(values, *v)
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return new(Of(values))
+}
+
 // Of returns the mean of x and its interval.
 func Of(x []float64) Interval {
 	iv := Interval{Mean: Mean(x)}

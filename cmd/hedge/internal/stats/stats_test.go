@@ -88,3 +88,9 @@ func TestKS(t *testing.T) {
 	assert.True(t, KSTest(bad, exp).Rejected)
 	assert.InDelta(t, 0.05, kolmogorovTail(1.3581), 1e-3)
 }
+
+func TestKnown(t *testing.T) {
+	assert.Nil(t, Known(nil))
+	assert.Nil(t, Known([]*float64{nil, nil}))
+	assert.Equal(t, new(Of([]float64{1, 3})), Known([]*float64{new(1.0), nil, new(3.0)}))
+}
