@@ -99,6 +99,13 @@ its effect in one step that is harmless the second time.`,
 				return err
 			}
 			defer func() { _ = client.Close() }()
+			if err := keepsTo([]limit{
+				{"--name", fmt.Sprintf("%q", j.Name), j.Name != "", "a name"},
+				{"--tasks", j.Tasks, j.Tasks >= 1, "1 or more"},
+				{"--estimate", j.Estimate, j.Estimate >= 0, "0s or more"},
+			}); err != nil {
+				return err
+			}
 			if err := client.Submit(cmd.Context(), j); err != nil || !wait {
 				return failed(err)
 			}

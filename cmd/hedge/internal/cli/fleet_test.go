@@ -104,6 +104,9 @@ func TestFleetUsage(t *testing.T) {
 		{append([]string{"dispatch"}, good("--system", "eagle", "--short-share", "100")...), "the short share is 100"},
 		{[]string{"dispatch", "submit"}, "found no command"},
 		{[]string{"dispatch", "submit", "--to", "h:1", "--", "true"}, "--tls-cert: found none"},
+		{[]string{"dispatch", "submit", "--", "true"}, `--name: found "", expected a name`},
+		{[]string{"dispatch", "submit", "--name", "a", "--tasks", "0", "--", "true"}, "--tasks: found 0, expected 1 or more"},
+		{[]string{"dispatch", "submit", "--name", "a", "--estimate", "-1s", "--", "true"}, "--estimate: found -1s"},
 		{[]string{"dispatch", "status"}, "found 0 jobs"},
 	} {
 		r := hedge(t, "", c.args...)
