@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	err := run(ctx, s, writer(func(text string) {
-		if strings.HasPrefix(text, "hedge, 3sigma:") {
+		if strings.HasPrefix(text, "hedge, 3sigma:") && strings.Contains(text, "handed in") {
 			cancel() // as an interrupt does
 		}
 	}))
