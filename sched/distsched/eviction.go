@@ -23,9 +23,9 @@ type Eviction struct {
 }
 
 // Eviction returns the probabilities, as the last plan has them, that a job that it started is evicted. It is false for
-// jobs that the plan did not start. It sums the job's machines anew, in about a millisecond for each. The policy follows
-// the jobs of which it told, to correct what it tells of others; so ask about all jobs that start, or about a fair
-// sample.
+// jobs that the plan did not start. It sums the job's machines anew, in about a millisecond for each. The policy
+// follows the jobs of which it told, to correct what it tells of others. So ask about all jobs that start, or about a
+// fair sample of them.
 func (p *Policy) Eviction(job string) (e Eviction, ok bool) {
 	k := p.jobs[job]
 	if k == nil || k.started != p.cycle {

@@ -64,8 +64,8 @@ type sharedBuilder struct {
 //
 // The arrivals of a stretch of the log are scaled to spec.Hours. If the jobs have less work than the load asks for,
 // copies of them are added. Each copy is shifted by a random time, cyclically, and draws its own rows. Light jobs are
-// left out, and the history is of the same kind. The result depends on nothing but the jobs, fill and spec. Errors are those of [Build],
-// and that of ctx if it ends before the workload is built.
+// left out, and the history is of the same kind. The result depends on nothing but the jobs, fill and spec. Errors are
+// those of [Build], and that of ctx if it ends before the workload is built.
 func BuildShared(ctx context.Context, jobs []trace.Job, fill *Fill, spec *SharedSpec) (*Shared, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -415,8 +415,8 @@ func requested(u *user) map[string]string {
 	return out
 }
 
-// history adds the jobs that completed before end, on the log's clock, as training samples. They are of the same kind as
-// those of the workload: there are as many copies, and jobs that could not be in it, or are lighter, are left out.
+// history adds the jobs that completed before end, on the log's clock, as training samples. They are of the same kind
+// as those of the workload: there are as many copies, and jobs that could not be in it, or are lighter, are left out.
 func (b *sharedBuilder) history(ctx context.Context, w *Shared, jobs []trace.Job, end time.Duration) error {
 	past := slices.DeleteFunc(slices.Clone(jobs), func(j trace.Job) bool { return !finished(&j) || endOf(&j) > end })
 	for copied := range min(w.Copies, max(1, maxDraws/max(1, len(past)))) {
