@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/sched"
@@ -50,12 +51,14 @@ func (f *planner) check() error {
 // snapshotFlags are the flags of commands that plan a recorded snapshot again.
 type snapshotFlags struct {
 	planner
-	path string
-	line int
+	path  string
+	line  int // 0 for the last
+	flags *pflag.FlagSet
 }
 
 func (f *snapshotFlags) add(cmd *cobra.Command) {
 	f.planner.add(cmd)
+	f.flags = cmd.Flags()
 	cmd.Flags().StringVar(&f.path, "snapshot", "", "recording `file`, a snapshot a line, gzip or not, - for stdin")
 	cmd.Flags().IntVar(&f.line, "line", 0, "line of the recording (default: the last)")
 }
@@ -64,7 +67,7 @@ func (f *snapshotFlags) check() error {
 	switch {
 	case f.path == "":
 		return errors.New("--snapshot: found nothing, expected a recording")
-	case f.line < 0:
+	case f.line < 1 && f.flags.Changed("line"):
 		return fmt.Errorf("--line: found %d, expected at least 1", f.line)
 	}
 	return f.planner.check()

@@ -45,13 +45,14 @@ func TestWhen(t *testing.T) {
 	assert.Contains(t, table.out, last)
 
 	for what, args := range map[string][]string{
-		"--snapshot: found nothing":     {},
-		`--job: found "nobody"`:         {"--snapshot", at, "--job", "nobody"},
-		"--line: found 2":               {"--snapshot", at, "--line", "2"},
-		"expected a whole number of at": {"--snapshot", at, "--seed", "-1"},
-		"--policy: found \"eagle\"":     {"--snapshot", at, "--policy", "eagle"},
-		"no such file":                  {"--snapshot", at + ".gone"},
-		"found no snapshot, expected a": {"--snapshot", t.TempDir()},
+		"--snapshot: found nothing":      {},
+		`--job: found "nobody"`:          {"--snapshot", at, "--job", "nobody"},
+		"--line: found 2":                {"--snapshot", at, "--line", "2"},
+		"--line: found 0, expected at l": {"--snapshot", at, "--line", "0"},
+		"expected a whole number of at":  {"--snapshot", at, "--seed", "-1"},
+		"--policy: found \"eagle\"":      {"--snapshot", at, "--policy", "eagle"},
+		"no such file":                   {"--snapshot", at + ".gone"},
+		"found no snapshot, expected a":  {"--snapshot", t.TempDir()},
 	} {
 		got := hedge(t, "", append([]string{"when"}, args...)...)
 		assert.Equal(t, 2, got.code, what)

@@ -77,6 +77,7 @@ func TestWhyRefuses(t *testing.T) {
 		{`--job: found "nobody", expected a job of the snapshot, such as train, lost, small`,
 			[]string{"--snapshot", path, "--job", "nobody"}},
 		{"--line: found 3, expected at most 2", []string{"--snapshot", path, "--job", "train", "--line", "3"}},
+		{"--line: found 0, expected at least 1", []string{"--snapshot", path, "--job", "train", "--line", "0"}},
 		{`--policy: found "eagle", expected one of 3sigma`, []string{"--snapshot", path, "--job", "train", "--policy", "eagle"}},
 		{"--engine: ", []string{"--snapshot", path, "--job", "train", "--engine", "nope"}},
 		{"found no snapshot", []string{"--snapshot", empty, "--job", "train"}},
