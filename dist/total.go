@@ -229,8 +229,9 @@ type Summand struct {
 
 // Set makes it k times the quantity, k >= 0, for totals with a step above 0. It reuses its memory.
 //
-// Each atom goes to the cell that keeps the mean so far closest to the true one. The smallest value and the mean's
-// remaining difference are kept exactly, as an offset. So a quantity that is certain is not moved at all.
+// Each atom goes to the cell, of those within two steps of it, that keeps the mean so far closest to the true one. The
+// smallest value and the mean's remaining difference are kept exactly, as an offset. So a quantity that is certain is not
+// moved at all.
 func (s *Summand) Set(a *Atoms, k, step float64) {
 	s.at, s.p = slices.Grow(s.at[:0], len(a.x)), slices.Grow(s.p[:0], len(a.x))
 	low := float64(k * a.x[0])
@@ -242,7 +243,8 @@ func (s *Summand) Set(a *Atoms, k, step float64) {
 	left, least, most := 0.0, math.Inf(1), math.Inf(-1)
 	for i, p := range a.p {
 		exact := (float64(k*a.x[i]) - low) / step
-		cell := int(min(exact+left/p, 1<<30))
+		shift := min(max(left/p, -2), 2) // a rare atom must not make up for all that the others lack
+		cell := int(min(exact+shift, 1<<30))
 		if n := len(s.at); n > 0 && s.at[n-1] >= cell {
 			cell = s.at[n-1]
 			s.p[n-1] += p

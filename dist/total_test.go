@@ -217,6 +217,36 @@ func TestTotalOfPoints(t *testing.T) {
 }
 
 // TestTotalKeepsItsMass whatever comes, and sums the same again.
+// TestTotalWithRareValues: a value of next to no probability must not carry the larger ones away with it.
+func TestTotalWithRareValues(t *testing.T) {
+	// Three values, the middle one for a billionth of the time, as a task's use of CPU is observed.
+	h, err := dist.NewHistogram([]float64{0, 0, 1.03, 1.03, 1.1, 1.1}, []float64{120, 0, 1e-9, 0, 10})
+	require.NoError(t, err)
+	total, s := newTotal(t), summand(atomsOf(t, h), 1)
+	for range 5 {
+		total.Add(s)
+	}
+	assert.InDelta(t, 5*1.1/13, total.Mean(), 1e-6)
+	assert.LessOrEqual(t, total.Error(), 5*6*total.Step())
+	assert.Zero(t, total.Tail(5*1.1+total.Error()), "five tasks of 1.1 at most")
+	assert.Zero(t, total.TailWith(s, gridLimit))
+
+	rng := rand.New(rand.NewPCG(5, 1))
+	for range 1000 {
+		edges, weights, most := []float64{}, []float64{}, 0.0
+		for range 2 + rng.IntN(10) {
+			most += 0.3 * rng.Float64()
+			edges, weights = append(edges, most, most), append(weights, math.Exp(-30*rng.Float64()), 0)
+		}
+		h, err := dist.NewHistogram(edges, weights[:len(weights)-1])
+		require.NoError(t, err)
+		total.Reset()
+		total.Add(summand(atomsOf(t, h), 1))
+		require.LessOrEqual(t, total.Error(), 6*total.Step())
+		require.Zero(t, total.Tail(gridLimit/2))
+	}
+}
+
 func TestTotalKeepsItsMass(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	list := usages(t, rng, 90)
