@@ -29,7 +29,8 @@
 //	           has policies plan for workloads of tasks;
 //	           adapters/live runs systems of agents as processes, a module of its own; adapters/shadow
 //	           watches a cluster that another scheduler runs, adapters/testservers runs
-//	           real servers for tests, adapters/service is a scheduler as a program that goes on, and
+//	           real servers for tests, adapters/service is a scheduler as a program that goes on, with
+//	           adapters/service/settings, what users set in it, and
 //	           adapters/metrics has the loop's metrics for Prometheus, and a dashboard of them
 //	otelhedge  OpenTelemetry spans of the loop's cycles, a module of its own
 //	fxhedge    all of it as modules for go.uber.org/fx, a module of its own

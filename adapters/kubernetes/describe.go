@@ -63,7 +63,7 @@ func (m *model) describe(out *adapters.Job, g *gang, all []*pod, b *batch, owner
 			s = pods[0].shape
 		}
 		var wrong error
-		out.Resize, wrong = h.bounds(s, size, out.Attempt)
+		out.Resize, wrong = h.bounds(s, size, failures(all))
 		out.Problem = cmp.Or(out.Problem, m.unlike(g, pods), wrong)
 	}
 	for _, p := range all {

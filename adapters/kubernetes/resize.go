@@ -45,7 +45,7 @@ func mainOf(spec *corev1.PodSpec) *container {
 
 // bounds are what the job's pod may be resized to when it is bound; nil if it may not. An error says why the pod of a
 // job that allows it cannot be resized.
-func (h *hints) bounds(s *shape, size, attempt int) (*adapters.Bounds, error) {
+func (h *hints) bounds(s *shape, size, failures int) (*adapters.Bounds, error) {
 	wrong := func(want string) error { return &HintError{Annotation: ResizeAnnotation, Value: "true", Want: want} }
 	switch c := s.main; {
 	case !h.resize && h.least > 0:
@@ -59,9 +59,21 @@ func (h *hints) bounds(s *shape, size, attempt int) (*adapters.Bounds, error) {
 	default:
 		return &adapters.Bounds{
 			Least: usage.Level{CPU: min(leastCPU, c.cpu), Memory: min(max(h.least, 1), c.memory)},
-			Most:  usage.Level{CPU: c.cpu, Memory: c.memory}, Limit: max(c.memory, c.limit), Failures: attempt,
+			Most:  usage.Level{CPU: c.cpu, Memory: c.memory}, Limit: max(c.memory, c.limit), Failures: failures,
 		}, nil
 	}
+}
+
+// failures is the number of starts in which a pod failed without being told to end, as far as the server still has
+// these pods.
+func failures(all []*pod) int {
+	failed := map[int]struct{}{}
+	for _, p := range all {
+		if p.phase == corev1.PodFailed && p.at() != "" && !p.stopped() {
+			failed[p.attempt] = struct{}{}
+		}
+	}
+	return len(failed)
 }
 
 // sized is what the container requests and its limit at that size, as the server reads it. Rounding takes nothing above

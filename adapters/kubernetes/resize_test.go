@@ -85,6 +85,23 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestFailures: a start counts as failed if a pod failed by itself.
+func TestFailures(t *testing.T) {
+	on := func(attempt int, phase corev1.PodPhase, change func(*pod)) *pod {
+		p := &pod{bound: "n", attempt: attempt, phase: phase}
+		change(p)
+		return p
+	}
+	same := func(*pod) {}
+	assert.Equal(t, 2, failures([]*pod{
+		on(1, corev1.PodFailed, same), on(1, corev1.PodFailed, func(p *pod) { p.cleared = true }),
+		on(2, corev1.PodFailed, func(p *pod) { p.evicted = true }),
+		on(3, corev1.PodFailed, func(p *pod) { p.deleting = true }),
+		on(4, corev1.PodSucceeded, same), on(5, corev1.PodFailed, same), on(6, corev1.PodRunning, same),
+		on(7, corev1.PodFailed, func(p *pod) { p.bound = "" }),
+	}))
+}
+
 // TestResizeAndBind: a real API server takes smaller requests of a pod that is not bound yet, and the driver reports
 // what it asks for from then on.
 func TestResizeAndBind(t *testing.T) {

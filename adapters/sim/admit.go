@@ -62,7 +62,7 @@ func (l *life) admit(jobs []Job) error {
 		slices.SortFunc(order, arrival)
 	}
 	known := demands{nodes: l.nodes, known: map[string][]float64{}}
-	l.jobs = make([]job, len(jobs))
+	l.jobs, l.kept = make([]job, len(jobs)), make([]JobRecord, len(jobs))
 	for at, i := range order {
 		from := &jobs[i]
 		if err := checkJob(from); err != nil {

@@ -29,7 +29,7 @@ const (
 // job is what life knows of a job.
 type job struct {
 	*sched.Job            // the configuration's, or a copy where that lacks what submit adds
-	record     *JobRecord // nil where it has not started; see life.begun
+	record     *JobRecord // nil where it has not started; see life.kept
 	gang       gang
 	*onShared  // nil where nodes are not shared
 	arrive     time.Duration
@@ -85,9 +85,10 @@ type life struct {
 	told, spare []sched.Event
 	names       arena[sched.NodeTasks]
 	places      arena[ranges.Range]
-	begun       arena[JobRecord]
-	found       ranges.Set // scratch
-	byRanges    bool       // records and plans have ranges in place of names
+	kept        []JobRecord      // of jobs, in their order; those of jobs that have not started are to be made
+	begun       arena[JobRecord] // of parts
+	found       ranges.Set       // scratch
+	byRanges    bool             // records and plans have ranges in place of names
 	// Of shared nodes; nil elsewhere. Sharing are the gangs to be measured.
 	shared    *shared
 	parts     []*job
@@ -219,26 +220,26 @@ func (l *life) start(d *sched.Decision) error {
 	return nil
 }
 
-// recordOf is the job's record, made when it is first needed: many jobs that wait take less memory so.
+// recordOf is the job's record, made when it is first needed: memory that nobody has written to yet costs nothing.
 func (l *life) recordOf(j *job) *JobRecord {
-	if j.record == nil {
-		j.record = &l.begun.take(1)[0]
-		*j.record = newRecord(j)
+	if j.record != nil {
+		return j.record
 	}
+	if at := int(j.gang.id); at < len(l.kept) {
+		j.record = &l.kept[at]
+	} else {
+		j.record = &l.begun.take(1)[0]
+	}
+	*j.record = newRecord(j)
 	return j.record
 }
 
-// records are those of all jobs.
+// records are those of all jobs. They are the life's own, which is over.
 func (l *life) records() []JobRecord {
-	out := make([]JobRecord, len(l.jobs))
 	for i := range l.jobs {
-		if r := l.jobs[i].record; r != nil {
-			out[i] = *r
-		} else {
-			out[i] = newRecord(&l.jobs[i])
-		}
+		l.recordOf(&l.jobs[i])
 	}
-	return out
+	return l.kept
 }
 
 // resolve finds the nodes of a start. It is false where one is unknown, is not among those that the job requires, or

@@ -4,30 +4,18 @@ import (
 	"fmt"
 	"os"
 	"reflect"
-	"time"
 
 	"github.com/goccy/go-yaml"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/hedgesched/hedge/adapters/kubernetes"
-	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/outlook"
-	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/adapters/service/settings"
 )
 
-// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all
-// schedulers here.
+// config is the configuration file, whose keys README.md explains. Those of settings.Common are the same for
+// all schedulers here.
 type config struct {
-	Listen    string        `yaml:"listen"`
-	LeaseFor  time.Duration `yaml:"lease_for"`
-	Cycle     time.Duration `yaml:"cycle"`
-	Slot      time.Duration `yaml:"slot"`
-	Window    time.Duration `yaml:"window"`
-	Reserve   time.Duration `yaml:"reserve_after"`
-	Estimates bool          `yaml:"estimates"`
-	Parallel  int           `yaml:"parallel"`
-	History   string        `yaml:"history"`
-	SaveEvery time.Duration `yaml:"save_every"`
+	settings.Common `yaml:",inline"`
 
 	SchedulerName string               `yaml:"scheduler_name"`
 	Namespace     string               `yaml:"namespace"`
@@ -38,8 +26,7 @@ type config struct {
 // load reads the file, if there is one; what it does not say is as here, and keys that are not known are errors.
 func load(file string) (*config, error) {
 	c := &config{
-		Listen: "127.0.0.1:9464", LeaseFor: kubernetes.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16,
-		SaveEvery: time.Minute, Estimates: true,
+		Common:        settings.Default(kubernetes.LeaseFor),
 		SchedulerName: "hedge", Lease: kubernetes.LeaseName{Namespace: "hedge-system", Name: "hedge"},
 	}
 	if file == "" {
@@ -63,28 +50,12 @@ func load(file string) (*config, error) {
 	return c, nil
 }
 
-// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is
-// needed.
+// check tries what a leader will make of it.
 func (c *config) check() error {
-	if c.LeaseFor < time.Second {
-		return fmt.Errorf("lease_for is %v, expected at least 1s", c.LeaseFor)
-	}
-	for _, d := range []struct {
-		key   string
-		value time.Duration
-	}{{"cycle", c.Cycle}, {"slot", c.Slot}, {"save_every", c.SaveEvery}} {
-		if d.value <= 0 {
-			return fmt.Errorf("%s is %v, expected more than 0", d.key, d.value)
-		}
-	}
-	if c.Parallel < 1 {
-		return fmt.Errorf("parallel is %d, expected at least 1", c.Parallel)
-	}
 	if _, err := labels.Parse(c.NodeSelector); err != nil {
 		return fmt.Errorf("node_selector: %w", err)
 	}
-	_, err := c.policy()
-	return err
+	return c.Common.Check()
 }
 
 // options are the driver's. Calls must be over, and answers of the lease not be believed any more, within the margin in
@@ -92,19 +63,4 @@ func (c *config) check() error {
 func (c *config) options() kubernetes.Options {
 	return kubernetes.Options{SchedulerName: c.SchedulerName, Namespace: c.Namespace, NodeSelector: c.NodeSelector,
 		Lease: c.Lease, Timeout: c.LeaseFor / 7, CheckLease: c.LeaseFor / 15}
-}
-
-// policy is 3Sigma as configured.
-func (c *config) policy() (sched.Policy, error) {
-	began := time.Now()
-	return threesigma.New(threesigma.Config{Slot: c.Slot, Window: c.Window, Reserve: c.Reserve, CutOff: 0.5,
-		Stopwatch: func() time.Duration { return time.Since(began) }})
-}
-
-// estimates are how starts are estimated; nil if they are not.
-func (c *config) estimates() *outlook.Config {
-	if !c.Estimates {
-		return nil
-	}
-	return &outlook.Config{}
 }

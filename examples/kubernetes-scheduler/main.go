@@ -1,6 +1,6 @@
-// Command kubernetes-scheduler is a complete scheduler for a Kubernetes cluster: 3Sigma on pods with schedulerName:
-// hedge, with a standby, a history of runtimes that outlives it, metrics and health. Copy it and make it yours: what
-// all schedulers have is in adapters/service.
+// Command kubernetes-scheduler is a complete scheduler for a Kubernetes cluster: 3Sigma, or another policy, on pods
+// with schedulerName: hedge, with a standby, a history of runtimes that outlives it, metrics and health. Copy it and
+// make it yours: what all schedulers have is in adapters/service.
 package main
 
 import (
@@ -68,9 +68,9 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	if err != nil {
 		return err
 	}
-	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor,
-		History: adapters.HistoryFile(c.History), Save: c.SaveEvery, Estimates: c.estimates(),
-		Cluster: adapters.Options{Parallel: c.Parallel}, Explain: true, Log: log, Metrics: counts})
+	options := c.Options()
+	options.Explain, options.Log, options.Metrics = true, log, counts
+	instance, err := service.New(options)
 	if err != nil {
 		return err
 	}

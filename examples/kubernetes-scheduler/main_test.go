@@ -23,11 +23,14 @@ import (
 func TestConfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.yaml")
 	require.NoError(t,
-		os.WriteFile(path, []byte("namespace: team\ncycle: 500ms\nwindow: 60s\nslot: 5s\nlease: {namespace: a, name: b}\n"),
-			0o600))
+		os.WriteFile(path, []byte("namespace: team\npolicy: keep\ncycle: 500ms\nwindow: 60s\nslot: 5s\n"+
+			"lease: {namespace: a, name: b}\n"), 0o600))
 	c, err := load(path)
 	require.NoError(t, err)
 	assert.Equal(t, "team", c.Namespace)
+	p, err := c.NewPolicy()
+	require.NoError(t, err)
+	assert.Equal(t, "keep", p.Name())
 	assert.Equal(t, 500*time.Millisecond, c.Cycle)
 	assert.Equal(t, time.Minute, c.Window)
 	assert.Equal(t, 5*time.Second, c.Slot)
@@ -36,7 +39,7 @@ func TestConfig(t *testing.T) {
 	c, err = load(path)
 	require.NoError(t, err)
 	assert.Equal(t, 2*time.Second, c.Cycle, "all is as it is by itself")
-	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s",
+	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "policy: fastest": `policy is "fastest", expected one of 3sigma`, "slot: -1s": "slot is -1s",
 		"save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
 		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h}": "Window = 1s",
 		"node_selector: a in (": "node_selector", "lease: {nam: a}": "nam"} {
@@ -72,8 +75,8 @@ func TestOneSetOfKeys(t *testing.T) {
 		require.NoError(t, err)
 		tables = append(tables, keys.Table(string(page)))
 	}
-	for _, key := range []string{"listen", "lease_for", "cycle", "slot", "window", "parallel", "history", "save_every",
-		"reserve_after", "estimates"} {
+	for _, key := range []string{"listen", "lease_for", "policy", "cycle", "slot", "window", "parallel", "history",
+		"save_every", "reserve_after", "estimates"} {
 		for _, table := range tables {
 			require.Contains(t, table, key)
 			assert.Equal(t, tables[0][key], table[key], key)

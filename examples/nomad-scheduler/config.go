@@ -11,24 +11,13 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"github.com/hedgesched/hedge/adapters/nomad"
-	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/outlook"
-	"github.com/hedgesched/hedge/sched/threesigma"
+	"github.com/hedgesched/hedge/adapters/service/settings"
 )
 
-// config is the configuration file, whose keys README.md explains. Those of the first block are the same for all
-// schedulers here. The token, the region and certificates come from NOMAD_TOKEN, NOMAD_REGION, NOMAD_CACERT, ...
+// config is the configuration file, whose keys README.md explains. Those of settings.Common are the same for
+// all schedulers here. The token, the region and certificates come from NOMAD_TOKEN, NOMAD_REGION, NOMAD_CACERT, ...
 type config struct {
-	Listen    string        `yaml:"listen"`
-	LeaseFor  time.Duration `yaml:"lease_for"`
-	Cycle     time.Duration `yaml:"cycle"`
-	Slot      time.Duration `yaml:"slot"`
-	Window    time.Duration `yaml:"window"`
-	Reserve   time.Duration `yaml:"reserve_after"`
-	Estimates bool          `yaml:"estimates"`
-	Parallel  int           `yaml:"parallel"`
-	History   string        `yaml:"history"`
-	SaveEvery time.Duration `yaml:"save_every"`
+	settings.Common `yaml:",inline"`
 
 	NomadAddress string   `yaml:"nomad_address"`
 	Namespaces   []string `yaml:"namespaces"`
@@ -36,10 +25,7 @@ type config struct {
 
 // load reads the file, if there is one; what it does not say is as here, and keys that are not known are errors.
 func load(file string) (*config, error) {
-	c := &config{
-		Listen: "127.0.0.1:9464", LeaseFor: nomad.LeaseFor, Cycle: 2 * time.Second, Slot: time.Minute, Parallel: 16,
-		SaveEvery: time.Minute, Estimates: true,
-	}
+	c := &config{Common: settings.Default(nomad.LeaseFor)}
 	if file == "" {
 		return c, nil
 	}
@@ -53,33 +39,12 @@ func load(file string) (*config, error) {
 		*c = defaults // the file has comments alone
 	}
 	if err == nil {
-		err = c.check()
+		err = c.Check()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return c, nil
-}
-
-// check tries what a leader will make of it: a standby whose configuration is wrong should not find out when it is
-// needed.
-func (c *config) check() error {
-	if c.LeaseFor < time.Second {
-		return fmt.Errorf("lease_for is %v, expected at least 1s", c.LeaseFor)
-	}
-	for _, d := range []struct {
-		key   string
-		value time.Duration
-	}{{"cycle", c.Cycle}, {"slot", c.Slot}, {"save_every", c.SaveEvery}} {
-		if d.value <= 0 {
-			return fmt.Errorf("%s is %v, expected more than 0", d.key, d.value)
-		}
-	}
-	if c.Parallel < 1 {
-		return fmt.Errorf("parallel is %d, expected at least 1", c.Parallel)
-	}
-	_, err := c.policy()
-	return err
 }
 
 // api is the client's configuration.
@@ -93,19 +58,4 @@ func (c *config) api() *api.Config {
 // within the margin in which a lease that is not renewed is given up: a quarter of what it is granted for.
 func (c *config) options() nomad.Options {
 	return nomad.Options{Namespaces: c.Namespaces, Timeout: c.LeaseFor / 5, CheckLease: min(time.Second, c.LeaseFor/15)}
-}
-
-// policy is 3Sigma as configured.
-func (c *config) policy() (sched.Policy, error) {
-	began := time.Now()
-	return threesigma.New(threesigma.Config{Slot: c.Slot, Window: c.Window, Reserve: c.Reserve, CutOff: 0.5,
-		Stopwatch: func() time.Duration { return time.Since(began) }})
-}
-
-// estimates are how starts are estimated; nil if they are not.
-func (c *config) estimates() *outlook.Config {
-	if !c.Estimates {
-		return nil
-	}
-	return &outlook.Config{}
 }

@@ -1,6 +1,6 @@
-// Command nomad-scheduler is a complete scheduler for a Nomad cluster: 3Sigma on held batch jobs, with a standby, a
-// history of runtimes that outlives it, metrics and health. Copy it and make it yours: what all schedulers have is in
-// adapters/service.
+// Command nomad-scheduler is a complete scheduler for a Nomad cluster: 3Sigma, or another policy, on held batch jobs,
+// with a standby, a history of runtimes that outlives it, metrics and health. Copy it and make it yours: what all
+// schedulers have is in adapters/service.
 package main
 
 import (
@@ -62,9 +62,9 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	if err != nil {
 		return err
 	}
-	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor,
-		History: adapters.HistoryFile(c.History), Save: c.SaveEvery, Estimates: c.estimates(),
-		Cluster: adapters.Options{Parallel: c.Parallel, Notes: notes}, Log: log, Metrics: counts})
+	options := c.Options()
+	options.Cluster.Notes, options.Log, options.Metrics = notes, log, counts
+	instance, err := service.New(options)
 	if err != nil {
 		return err
 	}

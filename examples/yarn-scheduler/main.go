@@ -1,6 +1,6 @@
-// Command yarn-scheduler is a complete scheduler for a YARN cluster: 3Sigma on the jobs of a spool, with a standby, a
-// history of runtimes that outlives it, metrics and health. Copy it and make it yours: what all schedulers have is in
-// adapters/service.
+// Command yarn-scheduler is a complete scheduler for a YARN cluster: 3Sigma, or another policy, on the jobs of a spool,
+// with a standby, a history of runtimes that outlives it, metrics and health. Copy it and make it yours: what all
+// schedulers have is in adapters/service.
 package main
 
 import (
@@ -59,9 +59,9 @@ func run(ctx context.Context, args []string, log *slog.Logger, up func(net.Addr)
 	if err != nil {
 		return err
 	}
-	instance, err := service.New(service.Options{Policy: c.policy, Cycle: c.Cycle, LeaseFor: c.LeaseFor,
-		History: adapters.HistoryFile(c.History), Save: c.SaveEvery, Estimates: c.estimates(),
-		Cluster: adapters.Options{Parallel: c.Parallel}, Log: log, Metrics: counts})
+	options := c.Options()
+	options.Log, options.Metrics = log, counts
+	instance, err := service.New(options)
 	if err != nil {
 		return err
 	}

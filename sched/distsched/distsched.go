@@ -12,6 +12,7 @@
 //
 // docs/distsched.md lists what the thesis leaves open and how this package settles it.
 //
-// The package reads no clock but [Config.Stopwatch], measures nothing and learns nothing: forecasts and measurements
-// come with the snapshot. Ties between machines are broken by numbers derived from [Config.Seed] and the jobs' IDs.
+// The package reads no clock but [Config.Stopwatch] and measures nothing: forecasts and measurements come with the
+// snapshot. Plans learn nothing; [Policy.Eviction] does, and decides nothing. Ties between machines are broken by
+// numbers derived from [Config.Seed] and the jobs' IDs.
 package distsched

@@ -16,18 +16,27 @@ type Eviction struct {
 	// those farthest above their requests, then the largest. The tasks of a job share one draw on all machines.
 	//
 	// All tasks are taken to reach their peaks at once, which makes Life too large. Tasks that start in later plans are
-	// not known, which makes it too small.
+	// not known, and peaks may be forecast too low, which makes it too small. So it is corrected by what became of the
+	// jobs of the same priority of which Eviction told earlier: if more of them lost tasks than was told, other evictions
+	// are taken to be as frequent from now on.
 	Life float64
 }
 
 // Eviction returns the probabilities, as the last plan has them, that a job that it started is evicted. It is false for
-// jobs that the plan did not start. It sums the job's machines anew, in about a millisecond for each.
+// jobs that the plan did not start. It sums the job's machines anew, in about a millisecond for each. The policy
+// follows the jobs of which it told, to correct what it tells of others. So ask about all jobs that start, or about a
+// fair sample of them.
 func (p *Policy) Eviction(job string) (e Eviction, ok bool) {
 	k := p.jobs[job]
 	if k == nil || k.started != p.cycle {
 		return Eviction{}, false
 	}
-	return Eviction{Start: k.option.eviction, Life: p.lifelong(k)}, true
+	e = Eviction{Start: k.option.eviction, Life: p.lifelong(k)}
+	p.follow(k, e.Life)
+	if o := p.outcomes[k.job.Priority]; o != nil {
+		e.Life += float64((1 - e.Life) * o.otherwise())
+	}
+	return e, true
 }
 
 // draws is the number of values of the job's own peak for which the machines are summed.

@@ -29,6 +29,7 @@ type known struct {
 	salt   uint64  // breaks its ties between machines
 	risk   float64 // the largest memory risk for its tasks
 
+	follow  followed
 	version uint64 // changes with the forecast of its usage
 	seen    uint64 // the last cycle in which it was in the snapshot
 	started uint64 // the last cycle whose plan started it
@@ -149,10 +150,19 @@ func mix(x uint64) uint64 {
 
 // forget drops jobs that were not in this cycle's snapshot.
 func (p *Policy) forget() {
+	p.ended = p.ended[:0]
 	for id, k := range p.jobs {
-		if k.seen != p.cycle {
-			delete(p.jobs, id)
+		if k.seen == p.cycle {
+			continue
 		}
+		if k.follow.open {
+			p.ended = append(p.ended, k)
+		}
+		delete(p.jobs, id)
+	}
+	slices.SortFunc(p.ended, func(a, b *known) int { return cmp.Compare(a.job.ID, b.job.ID) })
+	for _, k := range p.ended {
+		p.learn(k, false)
 	}
 }
 

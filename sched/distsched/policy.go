@@ -17,6 +17,7 @@ type Policy struct {
 	cfg      Config
 	cycle    uint64
 	jobs     map[string]*known
+	outcomes map[int]*outcome // by priority, of the jobs of which Eviction told
 	machines machines
 	pending  []*known
 	anywhere []*known // of pending: those that may run on any node
@@ -25,6 +26,7 @@ type Policy struct {
 	spare      [][]candidate // memory to reuse
 	shares     []float64     // by pick
 	nodes      []onNode
+	ended      []*known // jobs to learn from
 	scratch    dist.Summand
 }
 
@@ -34,7 +36,7 @@ func New(cfg Config) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Policy{cfg: cfg, jobs: make(map[string]*known)}, nil
+	return &Policy{cfg: cfg, jobs: make(map[string]*known), outcomes: make(map[int]*outcome)}, nil
 }
 
 // Name implements [sched.Policy]: it is the configured name.
@@ -50,6 +52,9 @@ func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, erro
 		return nil, err
 	}
 	p.cycle++
+	if p.machines.set != s.Nodes {
+		p.unfollow()
+	}
 	begin := p.cfg.Stopwatch()
 	if err := p.machines.renew(&p.cfg, s); err != nil {
 		return nil, err
@@ -75,6 +80,7 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 	for i := range s.Running {
 		r := &s.Running[i]
 		k := p.know(r.Job, &r.Prediction, 0, s.Nodes)
+		k.follow.ran = true
 		if k.err != nil {
 			plan.Stats.Fault = cmp.Or(plan.Stats.Fault, k.err.Error())
 			continue
@@ -102,6 +108,7 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 		w := &s.Pending[i]
 		k := p.know(w.Job, &w.Prediction, w.Attained, s.Nodes)
 		k.index = i
+		p.lost(k)
 		if k.watched != nil { // observed in a run that is over
 			k.watched = nil
 			k.version++

@@ -59,6 +59,7 @@ func (p *Policy) preempt(s *sched.Snapshot, plan *sched.Plan) {
 		if tasksOn(nodes) == tasksOn(s.Running[i].Nodes) {
 			nodes = nil // the whole job
 		}
+		p.jobs[s.Running[i].Job.ID].follow.open = false
 		plan.Decisions = append(plan.Decisions, sched.Decision{Job: s.Running[i].Job.ID, Kind: sched.Preempt, Nodes: nodes,
 			Reason: sched.Reason{Code: sched.ReasonPreempted, Probability: sched.UnknownProbability}})
 	}

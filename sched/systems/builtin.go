@@ -121,7 +121,7 @@ func sharing() []System {
 	for i := range list {
 		list[i].Policy, list[i].Shares = shared(list[i].Name), true
 		if takesRisks(list[i].Name) {
-			list[i].Strictness = Strictness{"risk", []float64{0.001, 0.01, 0.05, 0.2, 0.4, 0.7}}
+			list[i].Strictness = Strictness{Risk, []float64{0.001, 0.01, 0.05, 0.2, 0.4, 0.7}}
 		}
 		if list[i].Paper == "" {
 			list[i].Paper = distSchedPaper

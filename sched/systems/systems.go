@@ -63,6 +63,9 @@ type System struct {
 	Strictness Strictness
 }
 
+// Risk is the name of the [Strictness] of policies that heed [Planning].Risk.
+const Risk = "risk"
+
 // Strictness is a parameter of a policy, with the values that trace its frontier: how much work it admits, at how much
 // overload. Its zero value is no parameter.
 type Strictness struct {

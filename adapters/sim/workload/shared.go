@@ -2,6 +2,7 @@ package workload
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -55,6 +56,7 @@ type sharedBuilder struct {
 	fill    *Fill
 	skipped map[string]int
 	target  float64
+	least   float64 // the CPU time of the lightest job of the first copy that is not left out
 }
 
 // BuildShared makes the workload that spec describes, from the jobs of a log in any order and the use in fill. Each
@@ -62,8 +64,9 @@ type sharedBuilder struct {
 //
 // The arrivals of a stretch of the log are scaled to spec.Hours. If the jobs have less work than the load asks for,
 // copies of them are added. Each copy is shifted by a random time, cyclically, and draws its own rows. Light jobs are
-// left out. The result depends on nothing but the jobs, fill and spec. Errors are those of [Build].
-func BuildShared(jobs []trace.Job, fill *Fill, spec *SharedSpec) (*Shared, error) {
+// left out, and the history is of the same kind. The result depends on nothing but the jobs, fill and spec. Errors are
+// those of [Build], and that of ctx if it ends before the workload is built.
+func BuildShared(ctx context.Context, jobs []trace.Job, fill *Fill, spec *SharedSpec) (*Shared, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
@@ -81,7 +84,7 @@ func BuildShared(jobs []trace.Job, fill *Fill, spec *SharedSpec) (*Shared, error
 	b := &sharedBuilder{spec: spec, fill: fill, skipped: map[string]int{},
 		target: spec.Load * float64(spec.Nodes) * spec.Machine.CPU * spec.Hours * 3600}
 	w := &Shared{}
-	chosen, err := b.segment(sorted, w)
+	chosen, err := b.segment(ctx, sorted, w)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +97,9 @@ func BuildShared(jobs []trace.Job, fill *Fill, spec *SharedSpec) (*Shared, error
 		if len(train) > 0 {
 			sorted, end = train, daysAfter(train, w.Start)
 		}
-		b.history(w, b.draw(sorted, 0, true), end)
+		if err := b.history(ctx, w, sorted, end); err != nil {
+			return nil, err
+		}
 	}
 	return w, nil
 }
@@ -107,7 +112,7 @@ func (b *sharedBuilder) source(kind, name string) *rand.Rand {
 }
 
 // draw gives each completed job its requests and its row of use. Copies have the same requests and draw other rows.
-func (b *sharedBuilder) draw(jobs []trace.Job, copied int, history bool) []user {
+func (b *sharedBuilder) draw(ctx context.Context, jobs []trace.Job, copied int, history bool) ([]user, error) {
 	requests := b.requests(jobs)
 	starts := make([]int, len(b.fill.groups)) // of each group, its first row
 	for g := 1; g < len(starts); g++ {
@@ -146,9 +151,12 @@ func (b *sharedBuilder) draw(jobs []trace.Job, copied int, history bool) []user 
 		})
 	}
 	for i := range users {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		b.use(&users[i])
 	}
-	return users
+	return users, nil
 }
 
 // requests are the requests in the log or, if it has none, in the fill.
@@ -259,7 +267,7 @@ const (
 )
 
 // segment chooses jobs of a stretch of the log, and of copies of it, up to the load.
-func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err error) {
+func (b *sharedBuilder) segment(ctx context.Context, jobs []trace.Job, w *Shared) (chosen []user, err error) {
 	if len(jobs) == 0 {
 		return nil, fmt.Errorf("workload: the trace: %w", ErrEmpty)
 	}
@@ -282,7 +290,11 @@ func (b *sharedBuilder) segment(jobs []trace.Job, w *Shared) (chosen []user, err
 		if w.Copies > 0 {
 			move = time.Duration(rng.Int64N(int64(span)))
 		}
-		users := b.heavy(b.draw(stretch, w.Copies, false))
+		users, err := b.draw(ctx, stretch, w.Copies, false)
+		if err != nil {
+			return nil, err
+		}
+		users = b.heavy(users)
 		for _, i := range rng.Perm(len(users)) {
 			u := &users[i]
 			if sum >= b.target {
@@ -329,6 +341,9 @@ func (b *sharedBuilder) heavy(users []user) []user {
 		light++
 	}
 	b.skipped[SkippedLight] += light
+	if b.least == 0 && light < len(users) {
+		b.least = users[light].cpuTime
+	}
 	return users[light:]
 }
 
@@ -400,20 +415,29 @@ func requested(u *user) map[string]string {
 	return out
 }
 
-// history adds the jobs that completed before end, on the log's clock, as training samples.
-func (b *sharedBuilder) history(w *Shared, users []user, end time.Duration) {
-	for i := range users {
-		u := &users[i]
-		if !finished(u.job) || endOf(u.job) > end {
-			continue
+// history adds the jobs that completed before end, on the log's clock, as training samples. They are of the same kind
+// as those of the workload: there are as many copies, and jobs that could not be in it, or are lighter, are left out.
+func (b *sharedBuilder) history(ctx context.Context, w *Shared, jobs []trace.Job, end time.Duration) error {
+	past := slices.DeleteFunc(slices.Clone(jobs), func(j trace.Job) bool { return !finished(&j) || endOf(&j) > end })
+	for copied := range min(w.Copies, max(1, maxDraws/max(1, len(past)))) {
+		users, err := b.draw(ctx, past, copied, true)
+		if err != nil {
+			return err
 		}
-		work := sim.Usage(u.use)
-		w.Train = append(w.Train, Sample{
-			Job:     predict.Job{ID: u.job.ID, Attributes: requested(u), Submitted: sim.Epoch().Add(u.job.Submit - end)},
-			Runtime: work.Runtime().Seconds(), Used: work.Used(), Done: endOf(u.job) - end,
-		})
+		for i := range users {
+			u := &users[i]
+			if u.cpuTime < b.least || b.refuse(u) != "" {
+				continue
+			}
+			work := sim.Usage(u.use)
+			w.Train = append(w.Train, Sample{
+				Job:     predict.Job{ID: u.id, Attributes: requested(u), Submitted: sim.Epoch().Add(u.job.Submit - end)},
+				Runtime: work.Runtime().Seconds(), Used: work.Used(), Done: endOf(u.job) - end,
+			})
+		}
 	}
 	slices.SortStableFunc(w.Train, func(x, y Sample) int {
 		return cmp.Or(cmp.Compare(x.Done, y.Done), cmp.Compare(x.Job.ID, y.Job.ID))
 	})
+	return nil
 }

@@ -3,6 +3,8 @@ package workload_test
 import (
 	"context"
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +47,7 @@ func ExampleBuildShared() {
 	t := &testing.T{}
 	spec := workload.DefaultShared()
 	spec.Nodes, spec.Hours = 10, 1
-	w, err := workload.BuildShared(builtIn(t), sampleFill(t), &spec)
+	w, err := workload.BuildShared(context.Background(), builtIn(t), sampleFill(t), &spec)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -87,7 +89,7 @@ func TestSharedMeetsItsSpec(t *testing.T) {
 		spec := workload.DefaultShared()
 		spec.Nodes = 60
 		change(&spec)
-		w, err := workload.BuildShared(jobs, fill, &spec)
+		w, err := workload.BuildShared(context.Background(), jobs, fill, &spec)
 		require.NoError(t, err)
 		return w
 	}
@@ -158,7 +160,8 @@ func TestSharedGroups(t *testing.T) {
 	within := func(control bool) (spread, mean float64) {
 		spec := workload.DefaultShared()
 		spec.Nodes, spec.NoGroups = 10, control
-		w, err := workload.BuildShared(jobs, fill, &spec)
+		spec.Light = 0 // whether a job is light depends on its row, so leaving such jobs out makes groups alike
+		w, err := workload.BuildShared(context.Background(), jobs, fill, &spec)
 		require.NoError(t, err)
 		type sums struct{ n, sum, squares float64 }
 		groups, all := map[string]*sums{}, sums{}
@@ -187,6 +190,41 @@ func TestSharedGroups(t *testing.T) {
 	require.InDelta(t, mean, controlMean, 0.1*mean)
 }
 
+// The history has jobs of the same kind as the workload: none that is lighter, longer or wider.
+func TestSharedHistoryIsOfItsKind(t *testing.T) {
+	jobs, fill := builtIn(t), sampleFill(t)
+	spec := workload.DefaultShared()
+	spec.Nodes = 60
+	w, err := workload.BuildShared(context.Background(), jobs, fill, &spec)
+	require.NoError(t, err)
+	require.Greater(t, w.Copies, 1, "so that all that may be in the first copy is in it")
+	least := math.Inf(1)
+	for i := range w.Jobs {
+		if !strings.Contains(w.Jobs[i].ID, ".") {
+			least = min(least, w.Jobs[i].Work.CPUTime())
+		}
+	}
+	tasks := map[string]float64{}
+	for i := range jobs {
+		tasks[jobs[i].ID] = float64(jobs[i].Tasks)
+	}
+	require.Greater(t, len(w.Train), 20*w.Copies)
+	for i := range w.Train {
+		s := &w.Train[i]
+		require.Equal(t, predict.CPUTime, s.Used[4].Quantity)
+		require.GreaterOrEqual(t, s.Used[4].Value*tasks[strings.Split(s.Job.ID, ".")[0]], least*(1-1e-9), s.Job.ID)
+		require.LessOrEqual(t, s.Runtime, spec.Hours*3600)
+	}
+}
+
+func TestSharedEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	spec := workload.DefaultShared()
+	_, err := workload.BuildShared(ctx, builtIn(t), sampleFill(t), &spec)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 func cpuOf(t *testing.T, text string) float64 {
 	var v float64
 	_, err := fmt.Sscan(text, &v)
@@ -208,13 +246,13 @@ func TestSharedRefuses(t *testing.T) {
 		spec := workload.DefaultShared()
 		change(&spec)
 		var wrong *workload.SpecError
-		_, err := workload.BuildShared(jobs, fill, &spec)
+		_, err := workload.BuildShared(context.Background(), jobs, fill, &spec)
 		require.ErrorAs(t, err, &wrong, field)
 		require.Equal(t, field, wrong.Field)
 	}
 	spec := workload.DefaultShared()
-	_, err := workload.BuildShared(jobs, &workload.Fill{}, &spec)
+	_, err := workload.BuildShared(context.Background(), jobs, &workload.Fill{}, &spec)
 	require.ErrorIs(t, err, workload.ErrEmpty)
-	_, err = workload.BuildShared(nil, fill, &spec)
+	_, err = workload.BuildShared(context.Background(), nil, fill, &spec)
 	require.ErrorIs(t, err, workload.ErrEmpty)
 }

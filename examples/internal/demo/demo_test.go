@@ -226,7 +226,7 @@ func TestPredict(t *testing.T) {
 	w, err := demo.New(demo.Default())
 	require.NoError(t, err)
 	run := func(d demo.Delays) demo.Figures {
-		p, err := w.Policy()
+		p, err := w.Policy("3sigma")
 		require.NoError(t, err)
 		r, err := w.Predict(t.Context(), p, 500*time.Millisecond, d)
 		require.NoError(t, err)
@@ -256,7 +256,7 @@ func TestFigures(t *testing.T) {
 		Stops: 2, End: 11 * second}, r.Figures())
 	assert.Equal(t, demo.Figures{}, (&demo.Result{}).Figures())
 	var out strings.Builder
-	require.NoError(t, demo.WriteTable(&out, r))
+	require.NoError(t, demo.WriteTable(&out, demo.Summarise(r)))
 	assert.Contains(t, out.String(), "2 of 3  66.7 %")
 }
 
@@ -272,4 +272,18 @@ func TestPatient(t *testing.T) {
 	}
 	assert.Positive(t, stops(baseline.NewPrio()))
 	assert.Zero(t, stops(demo.Patient(baseline.NewPrio())))
+}
+
+// TestSummarise: each figure's median is its own, of an even number the lower of the middle two.
+func TestSummarise(t *testing.T) {
+	run := func(latency, delay time.Duration, stops int) *demo.Result {
+		return &demo.Result{Name: "x", Delays: demo.Delays{Start: delay, Stop: 2 * delay},
+			Jobs: []sim.JobRecord{{Class: sim.BestEffort, Finish: latency, Preemptions: stops}}}
+	}
+	a, b, c := run(3, 20, 7), run(1, 30, 9), run(2, 10, 8)
+	s := demo.Summarise(a, b, c)
+	assert.Equal(t, demo.Summary{Name: "x", Figures: demo.Figures{Mean: 2, P90: 2, All: 2, End: 2, Stops: 8},
+		Delays: demo.Delays{Start: 20, Stop: 40}}, s)
+	assert.Equal(t, 7, demo.Summarise(a, b).Stops)
+	assert.Equal(t, 9, demo.Summarise(b).Stops)
 }

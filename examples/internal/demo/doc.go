@@ -2,9 +2,10 @@
 // time compressed so that a run takes minutes; handing it in at the right times; and what came of it in a table, beside
 // what the simulator says of the same run.
 //
-// A demonstration writes a [Cluster] and calls, for each scheduler, [Run]; then [Workload.Predict] with the run's own
-// [Delays], and [WriteTable]. The scheduler that it shows is a program, which it has built by [Build] and runs by
-// [Start], on Linux alone. The package starts no servers and knows no scheduler of a cluster.
+// A demonstration writes a [Cluster] and has a [Comparison] run it: in each of its turns the demonstration starts
+// servers and calls [Run]. In the end there is a table of the schedulers' runs, beside [Workload.Predict] with the
+// runs' own [Delays]. The scheduler that it shows is a program, which it has built by [Build] and runs by [Start], on
+// Linux alone. The package starts no servers and knows no scheduler of a cluster.
 //
 // # What is compressed
 //

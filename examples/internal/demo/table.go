@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -64,21 +65,64 @@ func mean(of []time.Duration) time.Duration {
 	return sum / time.Duration(len(of))
 }
 
-// WriteTable writes a line a run. Times are seconds of the run, not of the log.
-func WriteTable(w io.Writer, runs ...*Result) error {
+// String is the figures in a line.
+func (f Figures) String() string {
+	return fmt.Sprintf(
+		"%d of %d deadlines missed, best effort %.1f s on average, all jobs %.1f s, %d stopped, %d unfinished", f.Missed,
+		f.SLO, f.Mean.Seconds(), f.All.Seconds(), f.Stops, f.Unfinished)
+}
+
+// Summary is a line of the table: the medians of a scheduler's runs, each figure's by itself.
+type Summary struct {
+	Name string
+	Figures
+	Delays Delays
+}
+
+// Summarise makes the line of a scheduler's runs, at least one, which have one name. Of an even number of runs the
+// lower of the two in the middle counts.
+func Summarise(runs ...*Result) Summary {
+	s := Summary{Name: runs[0].Name}
+	all := make([]Figures, len(runs))
+	for i, r := range runs {
+		all[i] = r.Figures()
+	}
+	s.SLO = all[0].SLO
+	s.Missed = median(all, func(f Figures) int { return f.Missed })
+	s.Unfinished = median(all, func(f Figures) int { return f.Unfinished })
+	s.Stops = median(all, func(f Figures) int { return f.Stops })
+	s.Mean = median(all, func(f Figures) time.Duration { return f.Mean })
+	s.P90 = median(all, func(f Figures) time.Duration { return f.P90 })
+	s.All = median(all, func(f Figures) time.Duration { return f.All })
+	s.End = median(all, func(f Figures) time.Duration { return f.End })
+	s.Delays.Start = median(runs, func(r *Result) time.Duration { return r.Delays.Start })
+	s.Delays.Stop = median(runs, func(r *Result) time.Duration { return r.Delays.Stop })
+	return s
+}
+
+func median[T any, V cmp.Ordered](of []T, value func(T) V) V {
+	values := make([]V, len(of))
+	for i := range of {
+		values[i] = value(of[i])
+	}
+	slices.Sort(values)
+	return values[(len(values)-1)/2]
+}
+
+// WriteTable writes the lines. Times are seconds of the run, not of the log.
+func WriteTable(w io.Writer, lines ...Summary) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t,
 		"\tdeadlines missed\t\tbest effort: mean\tp90\tall: mean\tstopped\tunfinished\tlast end\tstart delay\tstop delay\t")
-	for _, r := range runs {
-		f := r.Figures()
+	for _, s := range lines {
 		share := 0.0
-		if f.SLO > 0 {
-			share = 100 * float64(f.Missed) / float64(f.SLO)
+		if s.SLO > 0 {
+			share = 100 * float64(s.Missed) / float64(s.SLO)
 		}
-		fmt.Fprintf(t, "%s\t%d of %d\t%.1f %%\t%.1f s\t%.1f s\t%.1f s\t%d\t%d\t%.0f s\t%.2f s\t%.2f s\t\n", r.Name, f.Missed,
-			f.SLO, share,
-			f.Mean.Seconds(), f.P90.Seconds(), f.All.Seconds(), f.Stops, f.Unfinished, f.End.Seconds(), r.Delays.Start.Seconds(),
-			r.Delays.Stop.Seconds())
+		fmt.Fprintf(t, "%s\t%d of %d\t%.1f %%\t%.1f s\t%.1f s\t%.1f s\t%d\t%d\t%.0f s\t%.2f s\t%.2f s\t\n", s.Name,
+			s.Missed, s.SLO, share,
+			s.Mean.Seconds(), s.P90.Seconds(), s.All.Seconds(), s.Stops, s.Unfinished, s.End.Seconds(), s.Delays.Start.Seconds(),
+			s.Delays.Stop.Seconds())
 	}
 	return t.Flush()
 }

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/hedgesched/hedge/adapters"
+	"github.com/hedgesched/hedge/adapters/service/settings"
 	"github.com/hedgesched/hedge/adapters/sim"
 	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/trace/sample"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
 	"github.com/hedgesched/hedge/predict"
 	"github.com/hedgesched/hedge/sched"
-	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/utility"
 )
 
@@ -54,7 +54,7 @@ type Workload struct {
 	Jobs []sim.Job
 	// Span is how long jobs are handed in.
 	Span time.Duration
-	// Window and Slot are what 3Sigma should plan with.
+	// Window and Slot are what policies that plan ahead should plan with.
 	Window, Slot time.Duration
 
 	train []workload.Sample
@@ -198,9 +198,11 @@ func (w *Workload) SaveHistory(file string) error {
 	return nil
 }
 
-// Policy is 3Sigma with the workload's window.
-func (w *Workload) Policy() (sched.Policy, error) {
-	p, err := threesigma.New(threesigma.Config{Window: w.Window, Slot: w.Slot})
+// Policy is the policy of a name as a scheduler of a real cluster has it, with the workload's window. Its solves are
+// limited by work alone, so that a simulation does not depend on the machine. Errors are of a name that is not known.
+func (w *Workload) Policy(name string) (sched.Policy, error) {
+	c := settings.Common{Policy: name, Window: w.Window, Slot: w.Slot}
+	p, err := c.NewPolicy()
 	if err != nil {
 		return nil, fmt.Errorf("demo: %w", err)
 	}

@@ -26,7 +26,8 @@ func Table(page string) map[string]string {
 }
 
 // Check compares a page's table with a configuration that is all defaults: a struct with tags as `yaml:"key"`, structs
-// in it with keys as key.inner. The error names the first key in which they differ.
+// in it with keys as key.inner, or as their own if the tag is ",inline". The error names the first key in which they
+// differ.
 func Check(page string, config any) error {
 	table := Table(page)
 	if err := compare(table, "", reflect.Indirect(reflect.ValueOf(config))); err != nil {
@@ -42,6 +43,12 @@ func Check(page string, config any) error {
 func compare(table map[string]string, prefix string, config reflect.Value) error {
 	for i := range config.NumField() {
 		name := config.Type().Field(i)
+		if name.Tag.Get("yaml") == ",inline" {
+			if err := compare(table, prefix, config.Field(i)); err != nil {
+				return err
+			}
+			continue
+		}
 		key := prefix + name.Tag.Get("yaml")
 		if key == prefix {
 			key = prefix + strings.ToLower(name.Name) // as the reader of the file has it

@@ -110,10 +110,10 @@ func (c *cluster) namespace(ctx context.Context, name string) error {
 	return err
 }
 
-// field is a scheduler and how its jobs are handed in.
+// field is a scheduler, the namespace of its jobs, and how they are handed in.
 type field struct {
-	name, scheduler string
-	priority        bool
+	title, name, scheduler string
+	priority               bool
 }
 
 // run runs the workload in a namespace of its own, and leaves no pod behind.
@@ -131,7 +131,7 @@ func (c *cluster) run(ctx context.Context, w *demo.Workload, f field, out io.Wri
 		return nil, err
 	}
 	defer n.close()
-	r, err := demo.Run(ctx, w, n, demo.RunOptions{Name: f.name, OnProgress: demo.Progress(out, f.name)})
+	r, err := demo.Run(ctx, w, n, demo.RunOptions{Name: f.title, OnProgress: demo.Progress(out, f.title)})
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,12 @@
 // Command demo runs one workload, made from a real log with its time compressed, on a real Kubernetes control plane
-// with simulated nodes: first under kube-scheduler, then under the kubernetes-scheduler beside it, which plans by
-// 3Sigma. It prints who met deadlines and who waited for how long, and what the simulator says of the same runs.
+// with simulated nodes: under kube-scheduler and under the kubernetes-scheduler beside it, with each of the policies
+// that it is told. It prints who met deadlines and who waited for how long, and what the simulator says of the same
+// runs.
 //
-// The servers run on the loopback interface and are taken down at the end, also when it is interrupted. Their programs
-// are built the first time, which takes minutes. Jobs with a deadline have a higher priority class, for kube-scheduler,
-// which knows no deadlines. Its pods start one by one, and each of them works by itself, where the other starts a gang
-// whole or not at all.
+// Each run has servers of its own. They run on the loopback interface and are taken down at the end, also when it is
+// interrupted. Their programs are built the first time, which takes minutes. Jobs with a deadline have a higher
+// priority class, for kube-scheduler, which knows no deadlines. Its pods start one by one, and each of them works by
+// itself, where the other starts a gang whole or not at all.
 package main
 
 import (
@@ -16,8 +17,9 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strconv"
 	"syscall"
-	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -30,19 +32,19 @@ import (
 // settings are the flags.
 type settings struct {
 	options   demo.Options
-	cycle     time.Duration
+	compare   demo.Comparison
 	priority  bool
 	scheduler string
 }
 
 func main() {
-	s := settings{options: demo.Default()}
+	s := settings{options: demo.Default(), compare: demo.DefaultComparison()}
 	flag.IntVar(&s.options.Nodes, "nodes", s.options.Nodes, "nodes, each for one task at a time")
 	flag.Float64Var(&s.options.Load, "load", s.options.Load, "offered load")
 	flag.Float64Var(&s.options.Hours, "hours", s.options.Hours, "hours of submissions, in the log's time")
 	flag.Float64Var(&s.options.Compress, "compress", s.options.Compress, "how many times as fast as in the log")
 	flag.Int64Var(&s.options.Seed, "seed", s.options.Seed, "chooses the stretch of the log and the jobs with deadlines")
-	flag.DurationVar(&s.cycle, "cycle", 500*time.Millisecond, "hedge's cycle")
+	s.compare.Flags(flag.CommandLine)
 	flag.BoolVar(&s.priority, "priority", true, "give jobs with a deadline a higher priority class")
 	flag.StringVar(&s.scheduler, "scheduler", "", "path of the kubernetes-scheduler; empty to build it")
 	flag.Parse()
@@ -55,13 +57,12 @@ func main() {
 	}
 }
 
-// run brings everything up, does both runs, and takes everything down.
+// run does all runs, each on servers of its own.
 func run(ctx context.Context, s settings, out io.Writer) (err error) {
 	w, err := demo.New(s.options)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out, w)
 	dir, err := os.MkdirTemp("", "hedge-demo")
 	if err != nil {
 		return err
@@ -71,55 +72,45 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(out,
-		"starting etcd, kube-apiserver, kube-scheduler and kwok (the first time they are built, which takes some minutes)")
-	servers, err := testservers.StartKubernetes(ctx, testservers.KubernetesConfig{Dir: dir, Scheduler: true})
+	s.compare.Own, s.compare.Nearest = "kube-scheduler", baseline.NewPrio
+	if !s.priority {
+		s.compare.Nearest = baseline.NewFIFO
+	}
+	return s.compare.Run(ctx, w, out, func(ctx context.Context, t demo.Turn) (*demo.Result, error) {
+		return s.turn(ctx, w, t, schedulerOptions{path: path, dir: filepath.Join(dir, strconv.Itoa(t.At)), policy: t.Policy,
+			cycle: s.compare.Cycle}, out)
+	})
+}
+
+// turn brings a control plane up, runs the workload there, and takes it down.
+func (s *settings) turn(ctx context.Context, w *demo.Workload, t demo.Turn, o schedulerOptions,
+	out io.Writer,
+) (*demo.Result, error) {
+	if err := os.Mkdir(o.dir, 0o700); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(out, "%s: starting etcd, kube-apiserver, kube-scheduler and kwok "+
+		"(the first time they are built, which takes some minutes)\n", t.Name)
+	servers, err := testservers.StartKubernetes(ctx, testservers.KubernetesConfig{Dir: o.dir, Scheduler: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer servers.Stop()
 	c, err := connect(ctx, servers, room{w.Options.Nodes, 1})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	theirs, err := c.run(ctx, w, s.field("kube-scheduler", "default-scheduler"), out)
-	if err != nil {
-		return err
+	if t.Policy == "" {
+		return c.run(ctx, w, field{t.Name, "kube", "default-scheduler", s.priority}, out)
 	}
-	h, err := start(ctx, w, c, schedulerOptions{path: path, dir: dir, kubeconfig: servers.Kubeconfig(), cycle: s.cycle})
+	o.kubeconfig = servers.Kubeconfig()
+	h, err := start(ctx, w, c, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer h.Stop()
-	ours, err := c.run(ctx, w, s.field("hedge", "hedge"), out)
-	if err != nil {
-		return errors.Join(err, h.Err())
-	}
-	return s.tell(ctx, out, w, theirs, ours)
-}
-
-// field is one of the two schedulers.
-func (s *settings) field(name, scheduler string) field { return field{name, scheduler, s.priority} }
-
-// tell simulates both runs and prints the table.
-func (s *settings) tell(ctx context.Context, out io.Writer, w *demo.Workload, theirs, ours *demo.Result) error {
-	nearest := baseline.NewPrio()
-	if !s.priority {
-		nearest = baseline.NewFIFO()
-	}
-	first, err := w.Predict(ctx, nearest, 0, theirs.Delays)
-	if err != nil {
-		return err
-	}
-	policy, err := w.Policy()
-	if err != nil {
-		return err
-	}
-	second, err := w.Predict(ctx, policy, s.cycle, ours.Delays)
-	if err != nil {
-		return err
-	}
-	return demo.WriteTable(out, theirs, first, ours, second)
+	r, err := c.run(ctx, w, field{t.Name, "hedge", "hedge", s.priority}, out)
+	return r, errors.Join(err, h.Err())
 }
 
 // connect makes the administrator's client and what both runs need.

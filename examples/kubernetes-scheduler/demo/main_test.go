@@ -24,8 +24,8 @@ import (
 // TestPods: a gang's times are those of its last task, a task that is evicted starts anew with another pod, and what
 // has done its work has.
 func TestPods(t *testing.T) {
-	n := &namespace{cluster: &cluster{client: fake.NewSimpleClientset()}, field: field{"kube", "default-scheduler", true},
-		jobs: map[string]*job{}}
+	n := &namespace{cluster: &cluster{client: fake.NewSimpleClientset()},
+		field: field{"kube-scheduler", "kube", "default-scheduler", true}, jobs: map[string]*job{}}
 	j := &sim.Job{Job: sched.Job{ID: "app-b-1", Tasks: 2, Deadline: time.Minute,
 		Attributes: map[string]string{"user": "u"}}, Work: sim.Runtime(1500 * time.Millisecond)}
 	require.NoError(t, n.Submit(t.Context(), j))
@@ -73,17 +73,19 @@ func TestPods(t *testing.T) {
 	assert.Equal(t, demo.Outcome{Placed: at(6), Started: at(6), Finished: at(8), Stops: 1}, look())
 }
 
-// TestRun: a small run on the real servers prints all four lines, and what is interrupted leaves nothing behind.
+// TestRun: a small run on the real servers prints all six lines, and what is interrupted leaves nothing behind.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it runs a control plane for a minute")
 	}
-	s := settings{options: demo.Default(), cycle: time.Second, priority: true}
+	s := settings{options: demo.Default(), compare: demo.DefaultComparison(), priority: true}
+	s.compare.Policies, s.compare.Cycle = []string{"3sigma", "keep"}, time.Second
 	s.options.Nodes, s.options.Hours = 4, 0.1
 	t.Setenv("TMPDIR", t.TempDir())
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), s, &out))
-	for _, name := range []string{"kube-scheduler", "simulated: prio", "hedge", "simulated: 3sigma"} {
+	for _, name := range []string{"kube-scheduler", "simulated: prio", "hedge, 3sigma", "simulated: 3sigma", "hedge, keep",
+		"simulated: keep"} {
 		assert.Contains(t, out.String(), fmt.Sprintf("%s  ", name))
 	}
 	empty(t)
@@ -91,7 +93,7 @@ func TestRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	err := run(ctx, s, writer(func(text string) {
-		if strings.HasPrefix(text, "hedge:") {
+		if strings.HasPrefix(text, "hedge, 3sigma:") && strings.Contains(text, "handed in") {
 			cancel() // as an interrupt does
 		}
 	}))

@@ -49,7 +49,7 @@ func TestScale(t *testing.T) {
 	c, err := connect(ctx, servers, room{nodes: *scaleNodes, slots: 4})
 	require.NoError(t, err)
 	require.NoError(t, c.namespace(ctx, "hedge"))
-	n := &namespace{cluster: c, field: field{"hedge", "hedge", false}, jobs: map[string]*job{}}
+	n := &namespace{cluster: c, field: field{"hedge", "hedge", "hedge", false}, jobs: map[string]*job{}}
 	pods := 4 * *scaleNodes
 	waiting := pods / 20 / gang * gang
 	n.fill(ctx, t, pods, waiting)
@@ -59,7 +59,8 @@ func TestScale(t *testing.T) {
 	for _, what := range []string{"start", "restart"} {
 		begun = time.Now()
 		h, err := start(ctx, w, c,
-			schedulerOptions{path: path, dir: dir, kubeconfig: servers.Kubeconfig(), cycle: 2 * time.Second})
+			schedulerOptions{path: path, dir: dir, kubeconfig: servers.Kubeconfig(), policy: "3sigma",
+				cycle: 2 * time.Second})
 		require.NoError(t, err)
 		first := n.placed(ctx, t, pods-waiting)
 		t.Logf("%s: the first gang had its nodes %v after the process was started", what,

@@ -25,6 +25,7 @@ func (s *settings) program(ctx context.Context, dir string) (string, error) {
 // schedulerOptions say how the scheduler is run.
 type schedulerOptions struct {
 	path, dir, kubeconfig string
+	policy                string
 	cycle                 time.Duration
 }
 
@@ -34,7 +35,7 @@ func start(ctx context.Context, w *demo.Workload, c *cluster, o schedulerOptions
 	if err := w.SaveHistory(history); err != nil {
 		return nil, err
 	}
-	config, err := yaml.Marshal(map[string]string{"namespace": "hedge", "cycle": o.cycle.String(),
+	config, err := yaml.Marshal(map[string]string{"namespace": "hedge", "policy": o.policy, "cycle": o.cycle.String(),
 		"window": w.Window.String(), "slot": w.Slot.String(),
 		"history": history, "listen": "127.0.0.1:0"})
 	if err != nil {

@@ -32,12 +32,12 @@ const patience = 5 * time.Minute
 
 // field is a cluster under one of the schedulers.
 type field struct {
-	name, dir string
-	scheduler string // the program; "" for Nomad's own
+	demo.Turn
+	dir       string
+	scheduler string // hedge's program
 	out       io.Writer
 	client    *api.Client
 	tasks     map[string]int // of the jobs that were handed in
-	load      demo.Load      // of the machine while they ran
 }
 
 // field brings a cluster up, runs the workload there, and takes it down.
@@ -51,7 +51,7 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 			Name: fmt.Sprint("n", len(config.Clients)), CPU: slotMHz * min(left, slotsPerClient), MemoryMB: 4096})
 	}
 	fmt.Fprintf(f.out, "%s: starting a server and %d clients (the first time Nomad is built, which takes some minutes)\n",
-		f.name, len(config.Clients))
+		f.Name, len(config.Clients))
 	servers, err := testservers.StartNomad(ctx, config)
 	if err != nil {
 		return nil, err
@@ -64,10 +64,10 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 	if err := f.prepare(ctx, len(config.Clients), s.preempt); err != nil {
 		return nil, err
 	}
-	if f.scheduler == "" {
+	if f.Policy == "" {
 		return f.run(ctx, w)
 	}
-	h, err := f.start(ctx, w, servers.URL(), s.cycle)
+	h, err := f.start(ctx, w, servers.URL(), s.compare.Cycle)
 	if err != nil {
 		return nil, err
 	}
@@ -97,12 +97,7 @@ func (f *field) prepare(ctx context.Context, clients int, preempt bool) error {
 }
 
 func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error) {
-	stop := demo.WatchLoad(ctx)
-	defer func() {
-		f.load = stop()
-		fmt.Fprintf(f.out, "%s: %v\n", f.name, f.load)
-	}()
-	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.name)})
+	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.Name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.Name)})
 }
 
 // Submit registers a job of processes that sleep: held for hedge, or at its size for Nomad.
@@ -115,7 +110,7 @@ func (f *field) Submit(ctx context.Context, j *sim.Job) error {
 	job := api.NewBatchJob(j.ID, j.Attributes["name"], "global", priority)
 	job.Datacenters = []string{"*"}
 	count := j.Tasks
-	if f.scheduler != "" {
+	if f.Policy != "" {
 		worth, err := utility.Marshal(j.Utility)
 		if err != nil {
 			return err

@@ -15,17 +15,19 @@ import (
 	"github.com/hedgesched/hedge/examples/internal/demo"
 )
 
-// TestRun: a small run on real servers prints all four lines, and what is interrupted leaves nothing behind.
+// TestRun: a small run on real servers prints all six lines, and what is interrupted leaves nothing behind.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it runs real servers for some minutes")
 	}
-	s := settings{options: demo.Default(), cycle: time.Second}
+	s := settings{options: demo.Default(), compare: demo.DefaultComparison()}
+	s.compare.Policies, s.compare.Cycle = []string{"3sigma", "keep"}, time.Second
 	s.options.Nodes, s.options.Hours = 8, 0.1
 	t.Setenv("TMPDIR", t.TempDir())
 	var out bytes.Buffer
 	require.NoError(t, s.run(t.Context(), &out))
-	for _, name := range []string{"nomad", "simulated: prio without preemption", "hedge", "simulated: 3sigma"} {
+	for _, name := range []string{"nomad", "simulated: prio without preemption", "hedge, 3sigma", "simulated: 3sigma",
+		"hedge, keep", "simulated: keep"} {
 		assert.Contains(t, out.String(), fmt.Sprintf("%s  ", name))
 	}
 	t.Log(out.String())

@@ -28,8 +28,8 @@ func (f *field) start(ctx context.Context, w *demo.Workload, url string, cycle t
 		return nil, err
 	}
 	config, err := yaml.Marshal(
-		map[string]string{"nomad_address": url, "cycle": cycle.String(), "window": w.Window.String(), "slot": w.Slot.String(),
-			"history": history, "listen": "127.0.0.1:0"})
+		map[string]string{"nomad_address": url, "policy": f.Policy, "cycle": cycle.String(),
+			"window": w.Window.String(), "slot": w.Slot.String(), "history": history, "listen": "127.0.0.1:0"})
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,9 @@ const patience = 10 * time.Minute
 
 // field is a cluster under one of the schedulers.
 type field struct {
-	name, dir string
-	scheduler string // the program; "" for YARN's own
+	demo.Turn
+	dir       string
+	scheduler string // hedge's program
 	jar       string // of hedge's ApplicationMaster
 	archive   string // of its classes
 	out       io.Writer
@@ -66,7 +67,7 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 		config.Nodes = append(config.Nodes,
 			testservers.YARNNode{Name: fmt.Sprint("n", len(config.Nodes)-1), MemoryMB: slotMB * n, VCores: n})
 	}
-	fmt.Fprintf(f.out, "%s: starting a ResourceManager and %d NodeManagers\n", f.name, len(config.Nodes))
+	fmt.Fprintf(f.out, "%s: starting a ResourceManager and %d NodeManagers\n", f.Name, len(config.Nodes))
 	if f.servers, err = testservers.StartYARN(ctx, config); err != nil {
 		return nil, err
 	}
@@ -74,10 +75,10 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 	if err := f.servers.Label(ctx, masters, masters); err != nil {
 		return nil, err
 	}
-	if f.scheduler == "" {
+	if f.Policy == "" {
 		return f.run(ctx, w)
 	}
-	h, err := f.start(ctx, w, s.cycle)
+	h, err := f.start(ctx, w, s.compare.Cycle)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 }
 
 func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error) {
-	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.name)})
+	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.Name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.Name)})
 }
 
 func (f *field) spool() string   { return filepath.Join(f.dir, "spool") }
@@ -105,7 +106,7 @@ echo ended $(date +%%s%%N) >> $f
 func (f *field) Submit(ctx context.Context, j *sim.Job) error {
 	f.tasks[j.ID] = j.Tasks
 	seconds := fmt.Sprintf("%.3f", j.Work.Runtime().Seconds())
-	if f.scheduler == "" {
+	if f.Policy == "" {
 		return f.submitShell(ctx, j, seconds)
 	}
 	worth, err := utility.Marshal(j.Utility)

@@ -34,7 +34,7 @@ func (f *field) Look(context.Context) (map[string]demo.Outcome, error) {
 		return nil, err
 	}
 	var placed map[string]time.Time
-	if f.scheduler == "" {
+	if f.Policy == "" {
 		log, err := os.ReadFile(filepath.Join(f.dir, testservers.ResourceManager+".log"))
 		if err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func (f *field) Look(context.Context) (map[string]demo.Outcome, error) {
 			continue
 		}
 		t.placed = t.app
-		if f.scheduler == "" {
+		if f.Policy == "" {
 			t.placed = placed[container]
 		}
 		of[job] = append(of[job], t)

@@ -67,7 +67,7 @@ func TestLook(t *testing.T) {
 	assert.Equal(t, map[string]demo.Outcome{"app-a-1": {Placed: given, Started: at(7), Finished: at(9)}, "app-b-2": {}},
 		got)
 
-	f.scheduler = "hedge"
+	f.Policy = "keep"
 	got, err = f.Look(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, at(5), got["app-a-1"].Placed)

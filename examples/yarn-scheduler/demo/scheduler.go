@@ -29,8 +29,8 @@ func (f *field) start(ctx context.Context, w *demo.Workload, cycle time.Duration
 		return nil, err
 	}
 	config, err := yaml.Marshal(map[string]any{
-		"resource_managers": []string{f.servers.URL()}, "spool": f.spool(), "user": f.user, "cycle": cycle.String(),
-		"window": w.Window.String(), "slot": w.Slot.String(),
+		"resource_managers": []string{f.servers.URL()}, "spool": f.spool(), "user": f.user, "policy": f.Policy,
+		"cycle": cycle.String(), "window": w.Window.String(), "slot": w.Slot.String(),
 		"history": history, "listen": "127.0.0.1:0",
 		"application_master": map[string]any{
 			"classpath": f.jar + ":" + f.servers.Classpath(), "archive": f.archive, "memory_mb": masterMB, "vcores": 1,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -136,6 +137,8 @@ func (t *sharedFlags) spec(cmd *cobra.Command, f *simulation) (*experiment.Share
 		return nil, fmt.Errorf("--assignments: found %d, expected 1 to 10000", t.assignments)
 	case !(t.epsilon >= 0 && t.epsilon < 1):
 		return nil, fmt.Errorf("--epsilon: found %v, expected 0 to below 1", t.epsilon)
+	case t.control && t.blind:
+		return nil, errors.New("--control: found with --blind, expected one of them")
 	case s.Cycle == 0:
 		return nil, fmt.Errorf("--cycle: found 0s with --workload %s, expected at least 100ms", workloadShared)
 	}
@@ -156,7 +159,7 @@ func compareShared(cmd *cobra.Command, s *Host, f *simulation, t *sharedFlags) e
 	if err != nil {
 		return err
 	}
-	plan, err := experiment.PrepareShared(log, use, spec, s.Systems)
+	plan, err := experiment.PrepareShared(cmd.Context(), log, use, spec, s.Systems)
 	if err != nil {
 		return err
 	}

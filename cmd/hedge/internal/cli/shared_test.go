@@ -94,6 +94,9 @@ func TestCompareSharedRefusesBadFlags(t *testing.T) {
 		"--machine":                        {"--machine", "1"},
 		"not enough work in the trace":     {"--machine", "1e9,1e9"}, // not copied for ever
 		"--cycle: found 0s":                {"--cycle", "0s"},
+		"--control: found with --blind":    {"--control", "--blind"},
+		"--epsilon: found with --policies": {"--epsilon", "0.1", "--policies", "point,borg-max"},
+		"--frontier: found with --policie": {"--frontier", "--policies", "actual,request"},
 		"--racks: found with --workload":   {"--racks", "2"},
 		"--fill":                           {"--fill", "nowhere.csv"},
 		"expected --workload shared":       {"--workload", "window", "--fill", "x"},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim"
@@ -171,7 +172,8 @@ func (s *SharedSpec) ReadShared(stdin io.Reader) (jobs *trace.Log, use *trace.Us
 }
 
 // PrepareShared builds the workloads and refuses what cannot be run. The log is one of jobs, or of use.
-func PrepareShared(log *trace.Log, use *trace.UsageLog, spec *SharedSpec, set *systems.Set) (*SharedExperiment, error) {
+func PrepareShared(ctx context.Context, log *trace.Log, use *trace.UsageLog, spec *SharedSpec,
+	set *systems.Set) (*SharedExperiment, error) {
 	e := &SharedExperiment{spec: *spec}
 	if use != nil {
 		log = &trace.Log{Name: use.Name, Format: use.Format, Jobs: e.fill.Jobs(use), Skipped: use.Skipped, Bad: use.Bad}
@@ -183,6 +185,9 @@ func PrepareShared(log *trace.Log, use *trace.UsageLog, spec *SharedSpec, set *s
 			return nil, err
 		}
 		e.arms = append(e.arms, arms(&system, spec.Frontier)...)
+	}
+	if err := e.refuse(); err != nil {
+		return nil, err
 	}
 	if err := e.readFill(); err != nil {
 		return nil, err
@@ -197,10 +202,29 @@ func PrepareShared(log *trace.Log, use *trace.UsageLog, spec *SharedSpec, set *s
 	}
 	e.built = make([]*sharedWork, len(spec.Seeds)*spec.Assignments)
 	err := parallel(len(e.built), func(i int) (err error) {
-		e.built[i], err = e.build(spec.Seeds[i/spec.Assignments], i%spec.Assignments)
+		e.built[i], err = e.build(ctx, spec.Seeds[i/spec.Assignments], i%spec.Assignments)
 		return err
 	})
 	return e, err
+}
+
+// refuse returns an error for a flag that has no effect on any of the policies.
+func (e *SharedExperiment) refuse() error {
+	bounds, parameters := false, false
+	for i := range e.arms {
+		of := &e.arms[i].of.Strictness
+		bounds = bounds || of.Name == systems.Risk
+		parameters = parameters || len(of.Values) > 0
+	}
+	names := strings.Join(e.spec.Policies, ",")
+	switch {
+	case e.spec.Epsilon > 0 && !bounds:
+		return fmt.Errorf("--epsilon: found with --policies %s, expected one that bounds the risk, such as dist", names)
+	case e.spec.Frontier && !parameters:
+		return fmt.Errorf("--frontier: found with --policies %s, expected one with a parameter of strictness, such as dist",
+			names)
+	}
+	return nil
 }
 
 // arms are the ways in which a system runs.
@@ -282,10 +306,10 @@ func (s *SharedSpec) workloadSpec() workload.SharedSpec {
 	return w
 }
 
-func (e *SharedExperiment) build(seed int64, assignment int) (*sharedWork, error) {
+func (e *SharedExperiment) build(ctx context.Context, seed int64, assignment int) (*sharedWork, error) {
 	spec := e.spec.workloadSpec()
 	spec.Seed, spec.Assignment, spec.Segment, spec.Train = seed, int64(assignment), assignment%spec.Segments, e.history
-	w, err := workload.BuildShared(e.log.Jobs, &e.fill, &spec)
+	w, err := workload.BuildShared(ctx, e.log.Jobs, &e.fill, &spec)
 	if err != nil {
 		return nil, e.spec.inFlags(e.log, err)
 	}
