@@ -9,16 +9,27 @@ import (
 type promise struct {
 	job      string
 	deadline float64 // seconds since the origin
-	told     [stages][]odds.Foretold
+	told     [stages][]foretold
 	seen     int // round in which the job was last seen
 	done     bool
 	met      bool // if done
 }
 
+// foretold is one estimate. Those of one cycle and stage are a batch.
+type foretold struct {
+	odds.Foretold
+	batch *batch
+}
+
+// batch is what was told in one cycle to jobs of one stage. Such jobs meet the same queue, and with it meet or miss
+// their deadlines together. So a batch teaches as much as a single job, however many jobs are in it.
+type batch struct{ round, jobs int }
+
 // promises are in the order of their first estimates.
 type promises struct {
-	list []*promise
-	of   map[string]*promise
+	list   []*promise
+	of     map[string]*promise
+	latest [stages]*batch
 }
 
 // The stages of a job, which are corrected each on its own. What becomes of jobs that start says nothing of those that
@@ -47,7 +58,13 @@ func (p *promises) add(job string, deadline float64, round, stage int, f odds.Fo
 		p.list = append(p.list, m)
 	}
 	m.seen = round
-	m.told[stage] = append(m.told[stage], f)
+	b := p.latest[stage]
+	if b == nil || b.round != round {
+		b = &batch{round: round}
+		p.latest[stage] = b
+	}
+	b.jobs++
+	m.told[stage] = append(m.told[stage], foretold{f, b})
 }
 
 // review learns from jobs whose deadlines have passed: those that have finished, and those that still wait or run. It
@@ -90,7 +107,7 @@ func (e *Estimator) review(c *cycle) {
 func (e *Estimator) keepWord(m *promise, met bool) {
 	for stage := range m.told {
 		for _, f := range m.told[stage] {
-			e.odds[stage].Learn(f, met)
+			e.odds[stage].Learn(f.Foretold, met, 1/float64(f.batch.jobs))
 		}
 	}
 	e.forget(m)

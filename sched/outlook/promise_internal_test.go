@@ -53,6 +53,32 @@ func TestReview(t *testing.T) {
 	}
 }
 
+// TestBatches: what was told in one cycle to jobs of one stage weighs as much as one job, if it was told to many.
+func TestBatches(t *testing.T) {
+	e, err := New(Config{})
+	require.NoError(t, err)
+	now := time.Unix(100, 0).UTC()
+	e.origin = time.Unix(0, 0).UTC()
+	s := &sched.Snapshot{Now: now}
+	tell := func(job string, round, stage int) {
+		e.promises.add(job, 50, round, stage, odds.Foretold{Chance: 0.5})
+		s.Pending = append(s.Pending, sched.Pending{Job: &sched.Job{ID: job, Tasks: 1, Deadline: 50 * time.Second}})
+	}
+	for i := range 4 {
+		tell(fmt.Sprint("together", i), 1, arriving)
+	}
+	tell("beside them", 1, waited)
+	tell("later", 2, arriving)
+	tell("together0", 2, waited)
+	e.round = 3
+	e.review(&cycle{snap: s, now: 100})
+	for stage, want := range map[int]float64{arriving: 2, waited: 2, starting: 0} {
+		jobs, met := e.odds[stage].Learnt()
+		assert.InDelta(t, want, jobs, 1e-12, stage)
+		assert.Zero(t, met)
+	}
+}
+
 // TestStagesLearnApart: jobs that start at once and meet their deadlines teach nothing about those that wait.
 func TestStagesLearnApart(t *testing.T) {
 	e, err := New(Config{})

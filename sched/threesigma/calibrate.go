@@ -22,7 +22,7 @@ func (p *Policy) review(s *sched.Snapshot) {
 	}
 	for _, c := range s.Completed {
 		if t, told := p.told[c.Job]; told {
-			p.calibrator.Learn(t.Foretold, !c.At.After(t.deadline))
+			p.calibrator.Learn(t.Foretold, !c.At.After(t.deadline), 1)
 			delete(p.told, c.Job)
 		}
 	}
@@ -32,7 +32,7 @@ func (p *Policy) review(s *sched.Snapshot) {
 		switch t, told := p.told[id]; {
 		case !told:
 		case s.Now.After(t.deadline):
-			p.calibrator.Learn(t.Foretold, false)
+			p.calibrator.Learn(t.Foretold, false, 1)
 		default:
 			kept[id] = t
 		}

@@ -98,8 +98,9 @@ func dot(a, b inputs) float64 {
 	return sum
 }
 
-// Learn takes in what became of a job.
-func (c *Calibrator) Learn(f Foretold, met bool) {
+// Learn takes in what became of a job. The weight is that of its outcome, above 0 and at most 1, which is an outcome
+// independent of all others. Where n jobs meet or miss their deadlines together, each weighs 1/n.
+func (c *Calibrator) Learn(f Foretold, met bool, weight float64) {
 	hit := 0.0
 	if met {
 		hit = 1
@@ -107,27 +108,28 @@ func (c *Calibrator) Learn(f Foretold, met bool) {
 	v := f.inputs()
 	p := c.regress(v)
 	c.learnt++
-	c.bins[bin(p)].jobs++
-	c.bins[bin(p)].met += hit
+	b := &c.bins[bin(p)]
+	b.jobs += weight
+	b.met += float64(hit * weight)
 
 	var gain inputs
 	for i := range gain {
-		c.spread[i][i] += drift
+		c.spread[i][i] += float64(drift * weight)
 	}
 	for i := range gain {
 		gain[i] = dot(c.spread[i], v)
 	}
-	information := max(p*(1-p), 1e-3)
+	information := max(p*(1-p), 1e-3) * weight
 	total := 1/information + dot(gain, v)
 	for i := range gain {
-		c.weights[i] += float64(gain[i] / total * (hit - p) / information)
+		c.weights[i] += float64(gain[i] / total * weight * (hit - p) / information)
 		for k := range gain {
 			c.spread[i][k] -= float64(gain[i] * gain[k] / total)
 		}
 	}
 }
 
-// Learnt is how many jobs have been learnt from, and how many of them met their deadlines.
+// Learnt is the weight of the jobs that have been learnt from, and of those among them that met their deadlines.
 func (c *Calibrator) Learnt() (jobs, met float64) {
 	for _, b := range c.bins {
 		jobs, met = jobs+b.jobs, met+b.met

@@ -18,7 +18,7 @@ func TestTellsWholePercents(t *testing.T) {
 		{0.5, 3, 0.5}} {
 		assert.InDelta(t, x.want, c.Tell(Foretold{Chance: Doubtful(x.chance, x.samples)}), 1e-15, x)
 	}
-	c.Learn(Foretold{Chance: 0.9}, true)
+	c.Learn(Foretold{Chance: 0.9}, true, 1)
 	p := c.Tell(Foretold{Chance: 0.9})
 	assert.InDelta(t, float64(int(100*p+0.5))/100, p, 1e-15)
 }
@@ -55,7 +55,7 @@ func TestCalibratorLearns(t *testing.T) {
 						met[b]++
 					}
 				}
-				c.Learn(f, hit)
+				c.Learn(f, hit, 1)
 			}
 			for b, n := range jobs {
 				if n >= 1000 {
@@ -72,15 +72,35 @@ func TestCalibratorBegins(t *testing.T) {
 	c := New()
 	f := Foretold{Chance: 0.8, Passed: 0.1}
 	assert.InDelta(t, 0.8, c.Tell(f), 0)
-	c.Learn(f, false)
+	c.Learn(f, false, 1)
 	after := c.Tell(f)
 	assert.Less(t, after, 0.8)
 	assert.Greater(t, after, 0.4)
 	for _, odd := range []Foretold{{0, 0}, {1, 1}, {1, -3}, {0, 1e300}} {
 		for range 100 {
-			c.Learn(odd, odd.Chance < 0.5)
+			c.Learn(odd, odd.Chance < 0.5, 1)
 		}
 		p := c.Tell(odd)
 		assert.True(t, p >= 0 && p <= 1, p)
 	}
+}
+
+// TestWeights: n jobs that weigh 1/n each teach as much as one job, and much less than n jobs do.
+func TestWeights(t *testing.T) {
+	f := Foretold{Chance: 0.8, Passed: 0.1}
+	after := func(n int, weight float64) float64 {
+		c := New()
+		for range n {
+			c.Learn(f, false, weight)
+		}
+		jobs, met := c.Learnt()
+		assert.InDelta(t, float64(n)*weight, jobs, 1e-9)
+		assert.Zero(t, met)
+		return c.Tell(f)
+	}
+	one := after(1, 1)
+	for _, n := range []int{2, 10, 100} {
+		assert.InDelta(t, one, after(n, 1/float64(n)), 0.06, n)
+	}
+	assert.Less(t, after(100, 1), one-0.3)
 }
