@@ -230,8 +230,8 @@ type Summand struct {
 // Set makes it k times the quantity, k >= 0, for totals with a step above 0. It reuses its memory.
 //
 // Each atom goes to the cell, of those within two steps of it, that keeps the mean so far closest to the true one. The
-// smallest value and the mean's remaining difference are kept exactly, as an offset. So a quantity that is certain is not
-// moved at all.
+// smallest value and the mean's remaining difference are kept exactly, as an offset. So a quantity that is certain is
+// not moved at all.
 func (s *Summand) Set(a *Atoms, k, step float64) {
 	s.at, s.p = slices.Grow(s.at[:0], len(a.x)), slices.Grow(s.p[:0], len(a.x))
 	low := float64(k * a.x[0])
