@@ -34,7 +34,10 @@ const (
 	sharedMiB  = 1600 // memory of the node
 	risk       = 0.05 // ε: the bound of the probability that the node's memory runs short
 	confidence = 0.95
-	workMs     = 2500 // how long a task works, after it has taken its memory
+	// workMs is how long a task works after it has taken its memory. That is long beside what starts take, which would
+	// limit how many run at once.
+	workMs = 4000
+	step   = 100 * time.Millisecond // between cycles
 )
 
 // meanOf is the average use of the tasks of a kind, in MiB. They use up to two fifths more or less.
@@ -97,7 +100,7 @@ func newSharing(t *testing.T, seed uint64) *sharing {
 	policy, err := distsched.New(distsched.Config{WholeLife: true, MemoryRisk: risk})
 	require.NoError(t, err)
 	s.loop, err = sched.NewLoop(s.cluster, policy, s.cluster.Predictor(), sched.WithFreshPredictions(),
-		sched.WithErrorHandler(adapters.Unavailable), sched.WithObserver(s.learn))
+		sched.WithCycle(step), sched.WithErrorHandler(adapters.Unavailable), sched.WithObserver(s.learn))
 	require.NoError(t, err)
 	return s
 }
@@ -149,7 +152,7 @@ func (s *sharing) run(t *testing.T, jobs int) {
 		if _, err := s.loop.Step(ctx, time.Now()); err != nil {
 			require.ErrorIs(t, err, adapters.ErrUnavailable)
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(step)
 	}
 }
 
