@@ -5,6 +5,10 @@
 # otherwise all.
 # Needs python3. One core is enough.
 set -euo pipefail
+if (($# != 2 && $# != 4)); then
+  echo "usage: docs/keep.sh HEDGE LOGS [LOG LOAD]" >&2
+  exit 2
+fi
 hedge=$1 logs=$2
 wide="--nodes 48 --tasks-per-node 8"
 
@@ -18,13 +22,19 @@ settings() {
   pai) echo "--trace $logs/simple/Alibaba-PAI-sample_first60pct.csv.gz $wide --hours 12 --cycle 120s" ;;
   philly) echo "--trace $logs/simple/MS-Philly_15000jobs.csv.gz --nodes 48 --hours 8 --cycle 60s" ;;
   ricc) echo "--trace $logs/swf/RICC-2010-2.swf.gz $wide --hours 4 --cycle 60s" ;;
+  *)
+    echo "docs/keep.sh: found log $1, expected blue, google, helios, kth, pai, philly or ricc" >&2
+    return 2
+    ;;
   esac
 }
 
 # row LOG LOAD: one row of the table.
 row() {
-  # shellcheck disable=SC2046
-  "$hedge" compare $(settings "$1") --seeds 1,2 --policies 3sigma,keep,prio,edf,fifo --load "$2" --json |
+  local told
+  told=$(settings "$1")
+  # shellcheck disable=SC2086
+  "$hedge" compare $told --seeds 1,2 --policies 3sigma,keep,prio,edf,fifo --load "$2" --json |
     python3 -c '
 import json, sys
 runs = json.load(sys.stdin)["runs"]

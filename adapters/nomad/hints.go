@@ -207,19 +207,22 @@ func unknown(meta map[string]string) error {
 	return nil
 }
 
-// hinted reads the user's keys. Wrong values are ignored, and the first of them is the error.
-func (h *hints) hinted(meta map[string]string) error {
-	s, first := h.spec, unknown(meta)
+// hint reads a key of the user's.
+type hint struct {
+	key, expected string
+	read          func(string) error
+}
+
+// readers are the hints of all keys, in the order in which they are read.
+func (h *hints) readers() []hint {
+	s := h.spec
 	boolean := func(to *bool) func(string) error {
 		return func(v string) (err error) {
 			*to, err = parseBool(v)
 			return err
 		}
 	}
-	for _, one := range []struct {
-		key, expected string
-		read          func(string) error
-	}{
+	return []hint{
 		{KeyMark, "", boolean(new(bool))},
 		{KeyTasks, fmt.Sprintf("a number from 1 to %d", adapters.MaxTasks), func(v string) (err error) {
 			s.Tasks, err = within(v, 1, adapters.MaxTasks)
@@ -259,7 +262,13 @@ func (h *hints) hinted(meta map[string]string) error {
 			h.least, err = within(v, leastMemory, 1_000_000_000)
 			return err
 		}},
-	} {
+	}
+}
+
+// hinted reads the user's keys. Wrong values are ignored, and the first of them is the error.
+func (h *hints) hinted(meta map[string]string) error {
+	s, first := h.spec, unknown(meta)
+	for _, one := range h.readers() {
 		v, ok := meta[one.key]
 		if !ok {
 			continue

@@ -39,8 +39,10 @@ func TestConfig(t *testing.T) {
 	c, err = load(path)
 	require.NoError(t, err)
 	assert.Equal(t, 2*time.Second, c.Cycle, "all is as it is by itself")
-	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "policy: fastest": `policy is "fastest", expected one of 3sigma`, "slot: -1s": "slot is -1s",
-		"save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
+	for text, want := range map[string]string{
+		"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s",
+		"policy: fastest": `policy is "fastest", expected one of 3sigma`,
+		"save_every: 0s":  "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
 		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h}": "Window = 1s",
 		"node_selector: a in (": "node_selector", "lease: {nam: a}": "nam"} {
 		file := filepath.Join(t.TempDir(), "c.yaml")

@@ -36,8 +36,10 @@ func TestConfig(t *testing.T) {
 	require.ErrorContains(t, err, "application_master.classpath is empty")
 	_, err = load("no-such-file")
 	require.ErrorIs(t, err, os.ErrNotExist)
-	for text, want := range map[string]string{"cycle: 0s": "cycle is 0s", "policy: fastest": `policy is "fastest", expected one of 3sigma`, "slot: -1s": "slot is -1s",
-		"save_every: 0s": "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
+	for text, want := range map[string]string{
+		"cycle: 0s": "cycle is 0s", "slot: -1s": "slot is -1s",
+		"policy: fastest": `policy is "fastest", expected one of 3sigma`,
+		"save_every: 0s":  "save_every is 0s", "lease_for: 1ms": "lease_for is 1ms", "cicle: 2s": "cicle",
 		"cycle: soon": "soon", "parallel: 0": "parallel is 0", "{window: 1s, slot: 1h, pools: [a]}": "Window = 1s"} {
 		file := filepath.Join(t.TempDir(), "c.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))

@@ -17,8 +17,8 @@ type Eviction struct {
 	//
 	// All tasks are taken to reach their peaks at once, which makes Life too large. Tasks that start in later plans are
 	// not known, and peaks may be forecast too low, which makes it too small. So it is corrected by what became of the
-	// jobs of the same priority of which Eviction told earlier: if more of them lost tasks than was told, other evictions
-	// are taken to be as frequent from now on.
+	// jobs of the same priority of which Eviction told earlier. If more of them lost tasks than was told, Life grows by
+	// as much for later jobs.
 	Life float64
 }
 

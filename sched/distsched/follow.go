@@ -61,12 +61,15 @@ func (p *Policy) unfollow() {
 // tasks. The snapshot does not say why, but the policy knows what it has stopped itself, and those are not followed any
 // more.
 func (p *Policy) lost(k *known) {
-	switch whole := p.jobs[k.job.PartOf]; {
-	case k.job.PartOf != "" && whole != nil:
-		p.learn(whole, true)
-	case k.follow.ran:
-		p.learn(k, true)
-	default:
-		k.follow.open = false // it could not be started
+	if k.job.PartOf != "" {
+		if whole := p.jobs[k.job.PartOf]; whole != nil {
+			p.learn(whole, true)
+			return
+		}
 	}
+	if k.follow.ran {
+		p.learn(k, true)
+		return
+	}
+	k.follow.open = false // it could not be started
 }

@@ -49,7 +49,8 @@ type Common struct {
 	Estimates bool `yaml:"estimates"`
 	// Parallel is how many calls to the cluster are made at a time, at least 1.
 	Parallel int `yaml:"parallel"`
-	// History is the file that keeps what was learnt of runtimes; "" keeps nothing. It is saved every SaveEvery, above 0.
+	// History is the file that keeps what was learnt of runtimes; "" keeps nothing. It is saved every SaveEvery, which
+	// is above 0.
 	History   string        `yaml:"history"`
 	SaveEvery time.Duration `yaml:"save_every"`
 }
@@ -87,7 +88,8 @@ func (c *Common) NewPolicy() (sched.Policy, error) {
 	list := offered()
 	at := slices.IndexFunc(list, func(s systems.System) bool { return s.Name == c.Policy })
 	if at < 0 {
-		return nil, fmt.Errorf("%w: policy is %q, expected one of %s", ErrSetting, c.Policy, strings.Join(names(list), ", "))
+		return nil, fmt.Errorf("%w: policy is %q, expected one of %s", ErrSetting, c.Policy,
+			strings.Join(names(list), ", "))
 	}
 	began := time.Now()
 	return list[at].Policy(&systems.Planning{

@@ -431,7 +431,8 @@ func (b *sharedBuilder) history(ctx context.Context, w *Shared, jobs []trace.Job
 			}
 			work := sim.Usage(u.use)
 			w.Train = append(w.Train, Sample{
-				Job:     predict.Job{ID: u.id, Attributes: requested(u), Submitted: sim.Epoch().Add(u.job.Submit - end)},
+				Job: predict.Job{ID: u.id, Attributes: requested(u),
+					Submitted: sim.Epoch().Add(u.job.Submit - end)},
 				Runtime: work.Runtime().Seconds(), Used: work.Used(), Done: endOf(u.job) - end,
 			})
 		}

@@ -57,8 +57,8 @@ func TestComparison(t *testing.T) {
 			lines = append(lines, m[2])
 		}
 	}
-	assert.Equal(t, []string{"own", "20", "simulated: prio", "hedge, 3sigma", "5", "simulated: 3sigma", "hedge, keep", "0",
-		"simulated: keep"}, lines, out.String())
+	assert.Equal(t, []string{"own", "20", "simulated: prio", "hedge, 3sigma", "5", "simulated: 3sigma", "hedge, keep",
+		"0", "simulated: keep"}, lines, out.String())
 }
 
 // TestComparisonAlone: the cluster's own scheduler may be left out.

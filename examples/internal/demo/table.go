@@ -68,8 +68,8 @@ func mean(of []time.Duration) time.Duration {
 // String is the figures in a line.
 func (f Figures) String() string {
 	return fmt.Sprintf(
-		"%d of %d deadlines missed, best effort %.1f s on average, all jobs %.1f s, %d stopped, %d unfinished", f.Missed,
-		f.SLO, f.Mean.Seconds(), f.All.Seconds(), f.Stops, f.Unfinished)
+		"%d of %d deadlines missed, best effort %.1f s on average, all jobs %.1f s, %d stopped, %d unfinished",
+		f.Missed, f.SLO, f.Mean.Seconds(), f.All.Seconds(), f.Stops, f.Unfinished)
 }
 
 // Summary is a line of the table: the medians of a scheduler's runs, each figure's by itself.
@@ -120,9 +120,8 @@ func WriteTable(w io.Writer, lines ...Summary) error {
 			share = 100 * float64(s.Missed) / float64(s.SLO)
 		}
 		fmt.Fprintf(t, "%s\t%d of %d\t%.1f %%\t%.1f s\t%.1f s\t%.1f s\t%d\t%d\t%.0f s\t%.2f s\t%.2f s\t\n", s.Name,
-			s.Missed, s.SLO, share,
-			s.Mean.Seconds(), s.P90.Seconds(), s.All.Seconds(), s.Stops, s.Unfinished, s.End.Seconds(), s.Delays.Start.Seconds(),
-			s.Delays.Stop.Seconds())
+			s.Missed, s.SLO, share, s.Mean.Seconds(), s.P90.Seconds(), s.All.Seconds(), s.Stops, s.Unfinished,
+			s.End.Seconds(), s.Delays.Start.Seconds(), s.Delays.Stop.Seconds())
 	}
 	return t.Flush()
 }

@@ -77,8 +77,9 @@ func run(ctx context.Context, s settings, out io.Writer) (err error) {
 		s.compare.Nearest = baseline.NewFIFO
 	}
 	return s.compare.Run(ctx, w, out, func(ctx context.Context, t demo.Turn) (*demo.Result, error) {
-		return s.turn(ctx, w, t, schedulerOptions{path: path, dir: filepath.Join(dir, strconv.Itoa(t.At)), policy: t.Policy,
-			cycle: s.compare.Cycle}, out)
+		o := schedulerOptions{path: path, dir: filepath.Join(dir, strconv.Itoa(t.At)), policy: t.Policy,
+			cycle: s.compare.Cycle}
+		return s.turn(ctx, w, t, o, out)
 	})
 }
 

@@ -84,8 +84,8 @@ func TestRun(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), s, &out))
-	for _, name := range []string{"kube-scheduler", "simulated: prio", "hedge, 3sigma", "simulated: 3sigma", "hedge, keep",
-		"simulated: keep"} {
+	for _, name := range []string{"kube-scheduler", "simulated: prio", "hedge, 3sigma", "simulated: 3sigma",
+		"hedge, keep", "simulated: keep"} {
 		assert.Contains(t, out.String(), fmt.Sprintf("%s  ", name))
 	}
 	empty(t)

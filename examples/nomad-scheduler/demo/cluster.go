@@ -97,7 +97,8 @@ func (f *field) prepare(ctx context.Context, clients int, preempt bool) error {
 }
 
 func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error) {
-	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.Name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.Name)})
+	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.Name, Poll: time.Second,
+		OnProgress: demo.Progress(f.out, f.Name)})
 }
 
 // Submit registers a job of processes that sleep: held for hedge, or at its size for Nomad.

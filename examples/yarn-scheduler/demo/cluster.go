@@ -88,7 +88,8 @@ func (s *settings) field(ctx context.Context, w *demo.Workload, f *field) (*demo
 }
 
 func (f *field) run(ctx context.Context, w *demo.Workload) (*demo.Result, error) {
-	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.Name, Poll: time.Second, OnProgress: demo.Progress(f.out, f.Name)})
+	return demo.Run(ctx, w, f, demo.RunOptions{Name: f.Name, Poll: time.Second,
+		OnProgress: demo.Progress(f.out, f.Name)})
 }
 
 func (f *field) spool() string   { return filepath.Join(f.dir, "spool") }

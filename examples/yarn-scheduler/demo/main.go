@@ -87,7 +87,7 @@ func (s *settings) run(ctx context.Context, out io.Writer) (err error) {
 	s.compare.Own = "capacity scheduler"
 	s.compare.Nearest = func() sched.Policy { return demo.Patient(baseline.NewPrio()) }
 	return s.compare.Run(ctx, w, out, func(ctx context.Context, t demo.Turn) (*demo.Result, error) {
-		return s.field(ctx, w, &field{Turn: t, dir: filepath.Join(dir, strconv.Itoa(t.At)), scheduler: program, jar: jar,
-			archive: archive, out: out})
+		return s.field(ctx, w, &field{Turn: t, dir: filepath.Join(dir, strconv.Itoa(t.At)), scheduler: program,
+			jar: jar, archive: archive, out: out})
 	})
 }

@@ -221,8 +221,8 @@ func (e *SharedExperiment) refuse() error {
 	case e.spec.Epsilon > 0 && !bounds:
 		return fmt.Errorf("--epsilon: found with --policies %s, expected one that bounds the risk, such as dist", names)
 	case e.spec.Frontier && !parameters:
-		return fmt.Errorf("--frontier: found with --policies %s, expected one with a parameter of strictness, such as dist",
-			names)
+		return fmt.Errorf(
+			"--frontier: found with --policies %s, expected one with a parameter of strictness, such as dist", names)
 	}
 	return nil
 }
