@@ -168,11 +168,12 @@ func (p *Policy) list(s *sched.Snapshot, jobs []job) {
 		levels := s.Pending[k.index].Job.Levels()
 		for l := len(levels) - 1; l >= 0; l-- { // a faster level overrules those after it
 			length := float64(k.full * sched.Stretch(levels[l].Factor))
-			for _, n := range s.Nodes.Site(levels[l].On, k.site.Demand).Nodes {
-				if m := &t.machines[n]; m.idle && !p.placer.FitsAtLeast(k.site.Demand, []int32{n}, 1) {
+			nodes := s.Nodes.Site(levels[l].On, k.site.Demand).Nodes
+			for i, n := range nodes {
+				if t.machines[n].idle && !p.placer.FitsAtLeast(k.site.Demand, nodes[i:i+1], 1) {
 					continue
 				}
-				t.join(int(n), j).state, t.join(int(n), j).length = bounded, length
+				*t.join(int(n), j) = join{length: length, possible: true}
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func slowly(t *table) [][]task {
 		var order []task
 		for i := range queues {
 			for j := range t.jobs {
-				if !open[j] || t.join(i, j).state == never {
+				if !open[j] || !t.join(i, j).possible {
 					continue
 				}
 				k := t.jobs[j]
@@ -184,7 +184,7 @@ func TestQueuesAreTheRules(t *testing.T) {
 			machines[i].ready = float64(rng.IntN(10)) / 3
 			for j := range jobs {
 				if rng.IntN(5) > 0 {
-					*quick.join(i, j) = join{length: float64(1+rng.IntN(3)) / 3 * jobs[j].length, state: bounded}
+					*quick.join(i, j) = join{length: float64(1+rng.IntN(3)) / 3 * jobs[j].length, possible: true}
 				}
 			}
 		}

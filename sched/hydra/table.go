@@ -25,24 +25,18 @@ type machine struct {
 	cost  cost   // of the queue
 	short lane   // the queue in order of runtime
 	late  lane   // the queue in order of deadline
-	best  int    // the open job that adds least, or -1
+	// heap has the jobs that may join, by what they add as far as it is known, the least first, and some that have joined
+	// another.
+	heap []int32
 }
 
 // join is what comes of a job's joining a queue.
 type join struct {
-	length float64 // the job's on that machine
-	cost   cost    // what the job adds, or less
-	state  state
+	length   float64 // the job's on that machine
+	cost     cost    // what the job adds, or less
+	exact    bool    // the cost is not less
+	possible bool    // the job can run there
 }
-
-// state tells what is known of a join.
-type state uint8
-
-const (
-	never   state = iota // the job cannot run there
-	bounded              // the cost is at most what the job adds
-	exact                // the cost is what the job adds
-)
 
 // slack is the share of a sum that rounding may have moved it by. It is far more than it does.
 const slack = 1e-9
@@ -77,33 +71,27 @@ func (t *table) join(machine, job int) *join { return &t.joins[machine*len(t.job
 func (t *table) assign() {
 	for i := range t.machines {
 		m := &t.machines[i]
-		m.arrange()
-		t.bound(i)
-		t.choose(i)
+		m.heap = m.heap[:0]
+		for j := range t.jobs {
+			if t.join(i, j).possible {
+				m.heap = append(m.heap, int32(j))
+			}
+		}
+		t.renew(i)
 	}
 	for {
 		on := -1
 		var least cost
 		for i := range t.machines {
-			if best := t.machines[i].best; best >= 0 {
-				if c := t.join(i, best).cost; on < 0 || c.less(least) {
-					on, least = i, c
-				}
+			if best := t.choose(i); best != nil && (on < 0 || best.cost.less(least)) {
+				on, least = i, best.cost
 			}
 		}
 		if on < 0 {
 			return // all jobs are in queues, or no machine may run those that are not
 		}
-		job := t.machines[on].best
-		t.enqueue(on, job)
-		for i := range t.machines {
-			if i == on {
-				t.bound(i)
-				t.choose(i)
-			} else if t.machines[i].best == job {
-				t.choose(i)
-			}
-		}
+		t.enqueue(on, int(t.machines[on].heap[0]))
+		t.renew(on)
 	}
 }
 
@@ -122,66 +110,82 @@ func (t *table) enqueue(machine, job int) {
 	m.queue = append(m.queue[:0], t.order.found...)
 	m.cost = m.cost.plus(at.cost)
 	t.open[job] = false
-	m.arrange()
 }
 
-// arrange makes the machine's lanes of its queue.
-func (m *machine) arrange() {
+// renew works out what the open jobs add at least to a machine's queue, which has changed.
+func (t *table) renew(machine int) {
+	m := &t.machines[machine]
 	m.short.fill(m.queue, m.ready, byLength)
 	m.late.fill(m.short.tasks, m.ready, byDue)
-}
-
-// bound has less than what every open job adds to a machine's queue.
-func (t *table) bound(machine int) {
-	m := &t.machines[machine]
-	for j := range t.jobs {
-		at := t.join(machine, j)
-		if !t.open[j] || at.state == never {
-			continue
+	heap := m.heap[:0]
+	for _, j := range m.heap {
+		if t.open[j] {
+			heap = append(heap, j)
+			t.bound(m, machine, int(j))
 		}
-		at.state = bounded
-		if m.cost.late > 0 { // the rules may find a better order with one more task
-			t.weigh(m, at, j)
-			continue
-		}
-		k := t.task(at, j)
-		place := m.short.place(&k, byLength)
-		after := float64(len(m.short.tasks) - place)
-		sum := m.short.cost().done + k.waited + m.short.at[place] + k.length + float64(k.length*after)
-		at.cost = cost{done: sum - m.cost.done - float64(sum*slack)}
+	}
+	m.heap = heap
+	for i := len(heap)/2 - 1; i >= 0; i-- {
+		t.sink(machine, i)
 	}
 }
 
-// weigh works out what a job adds.
-func (t *table) weigh(m *machine, at *join, job int) {
+// bound works out what a job adds at least.
+func (t *table) bound(m *machine, machine, job int) {
+	at := t.join(machine, job)
 	k := t.task(at, job)
-	at.cost, at.state = t.order.best(&m.short, &m.late, &k).minus(m.cost), exact
+	if m.cost.late > 0 { // the rules may find a better order with one more task
+		at.cost, at.exact = t.order.best(&m.short, &m.late, &k).minus(m.cost), true
+		return
+	}
+	place := m.short.place(&k, byLength)
+	after := float64(len(m.short.tasks) - place)
+	sum := m.short.cost().done + k.waited + m.short.at[place] + k.length + float64(k.length*after)
+	at.cost, at.exact = cost{done: sum - m.cost.done - float64(sum*slack)}, false
 }
 
-// choose finds the open job that adds least to a machine's queue, the first of equals.
-func (t *table) choose(machine int) {
-	m, joins := &t.machines[machine], t.joins[machine*len(t.jobs):][:len(t.jobs)]
-	best := -1
-	for j := range joins { // the least as far as is known
-		if t.open[j] && joins[j].state != never && (best < 0 || joins[j].cost.less(joins[best].cost)) {
-			best = j
+// choose finds the open job that adds least to a machine's queue, the first of equals, and has it first in the heap. It
+// returns nil if there is none.
+func (t *table) choose(machine int) *join {
+	m := &t.machines[machine]
+	for len(m.heap) > 0 {
+		job := int(m.heap[0])
+		at := t.join(machine, job)
+		switch {
+		case !t.open[job]:
+			last := len(m.heap) - 1
+			m.heap[0] = m.heap[last]
+			m.heap = m.heap[:last]
+		case at.exact:
+			return at
+		default:
+			k := t.task(at, job)
+			at.cost, at.exact = t.order.best(&m.short, &m.late, &k).minus(m.cost), true
 		}
+		t.sink(machine, 0)
 	}
-	if m.best = best; best < 0 || joins[best].state == exact {
-		return // no other adds less than its bound
+	return nil
+}
+
+// sink moves a job down the heap to where it belongs.
+func (t *table) sink(machine, from int) {
+	heap, joins := t.machines[machine].heap, t.joins[machine*len(t.jobs):][:len(t.jobs)]
+	before := func(a, b int32) bool {
+		x, y := &joins[a].cost, &joins[b].cost
+		return x.less(*y) || a < b && *x == *y
 	}
-	t.weigh(m, &joins[best], best)
-	for j := range joins {
-		at := &joins[j]
-		if !t.open[j] || at.state == never || j == best || joins[best].cost.less(at.cost) {
-			continue
+	for {
+		next := 2*from + 1
+		if next >= len(heap) {
+			return
 		}
-		if at.state == bounded {
-			t.weigh(m, at, j)
+		if next+1 < len(heap) && before(heap[next+1], heap[next]) {
+			next++
 		}
-		if at.cost.less(joins[best].cost) || j < best && !joins[best].cost.less(at.cost) {
-			best = j
+		if !before(heap[next], heap[from]) {
+			return
 		}
+		heap[from], heap[next] = heap[next], heap[from]
+		from = next
 	}
-	m.best = best
 }
