@@ -34,8 +34,8 @@ func (l *lane) place(k *task, less func(a, b *task) bool) int {
 	return low
 }
 
-// with is what the lane costs with one more task at a place. It adds up task by task, so that the
-// sum is that of a lane that has the task to the last bit.
+// with is what the lane costs with one more task at a place. It adds up task by task, so that the sum is that of
+// a lane that has the task, to the last bit.
 func (l *lane) with(k *task, place int) cost {
 	at := l.at[place] + k.length
 	sum := l.sum[place].plus(k.ending(at))
@@ -122,8 +122,9 @@ func (o *orderer) modified(queue []task, at float64) cost {
 	for rest := o.tried; len(rest) > 0; rest = rest[1:] {
 		next, key := 0, max(rest[0].due, at+rest[0].length)
 		for k := 1; k < len(rest); k++ {
-			if o := max(rest[k].due, at+rest[k].length); o < key || o == key && rest[k].length < rest[next].length {
-				next, key = k, o
+			other := max(rest[k].due, at+rest[k].length)
+			if other < key || other == key && rest[k].length < rest[next].length {
+				next, key = k, other
 			}
 		}
 		rest[0], rest[next] = rest[next], rest[0]
