@@ -17,6 +17,7 @@ type trial struct {
 	*Explainer
 	ctx   context.Context
 	job   string
+	limit int // of tries
 	tries int
 }
 
@@ -29,7 +30,7 @@ func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 	if err := t.ctx.Err(); err != nil {
 		return false, err
 	}
-	if t.tries++; t.tries > t.opt.Tries {
+	if t.tries++; t.tries > t.limit {
 		return false, errTries
 	}
 	changed, err := whatif.Apply(t.snap, changes)

@@ -34,6 +34,10 @@ type Options struct {
 	// Tries limits the plans made for one explanation; 0 or less means 300. When they are used up, the search ends: kinds
 	// not yet searched are left out, and a remedy found by then may have [Remedy].Smallest false.
 	Tries int
+	// Threads is the number of kinds of remedies that are searched for at the same time; 0 or less means 1, and more than
+	// there are kinds is no use. Plan must be safe for concurrent use if it is above 1; that of [whatif.Fresh] is. The
+	// explanation is the same for any number. If Tries are used up, some more plans are made.
+	Threads int
 }
 
 // State says whether a job waits, runs, or is about to change from one to the other.
