@@ -47,7 +47,7 @@ func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 }
 
 // least finds a size from 1 to most with which the job starts, though it does not with a size one smaller; 0 means that
-// none was found. The search doubles its steps away from the guess, then bisects. Without a planner it returns the
+// none was found. The search makes ever larger steps away from the guess, then bisects. Without a planner it returns the
 // guess itself. Size 0 stands for no change. Settled reports that the next smaller size was tried and did not start the
 // job.
 func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (size int, settled bool, err error) {
@@ -93,7 +93,7 @@ func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (s
 			return 0, false, err
 		}
 		hi = most
-		for step := 1; lo+step < hi; step *= 2 {
+		for step := 1; lo+step < hi; step *= 4 { // sizes far from the guess are not rare, and each costs a plan
 			if ok, err = try(lo + step); err != nil {
 				return hi, false, ended(err)
 			}
