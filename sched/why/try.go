@@ -47,9 +47,9 @@ func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 }
 
 // least finds a size from 1 to most with which the job starts, though it does not with a size one smaller; 0 means that
-// none was found. The search makes ever larger steps away from the guess, then bisects. Without a planner it returns the
-// guess itself. Size 0 stands for no change. Settled reports that the next smaller size was tried and did not start the
-// job.
+// none was found. The search makes ever larger steps away from the guess, then bisects. Without a planner it returns
+// the guess itself. Size 0 stands for no change. Settled reports that the next smaller size was tried and did not start
+// the job.
 func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (size int, settled bool, err error) {
 	if most < 1 {
 		return 0, false, nil
