@@ -79,3 +79,32 @@ func TestThreadsEnd(t *testing.T) {
 		assert.LessOrEqual(t, plans.Load(), int64(threads), "none begins after the end but those at hand")
 	}
 }
+
+// Where nothing helps, a kind costs a trial of its largest change, and one of the guess where there is room to guess by.
+func TestSearchesInVainAreShort(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(5, 2)).
+		Running(schedtest.Job("one", 2), 0, "n0", "n1").Running(schedtest.Job("two", 2), 0, "n2", "n3").
+		Pending(schedtest.Job("first", 1), schedtest.Job("last", 4).Submitted(1)).Build()
+	require.NoError(t, err)
+	plan, err := whatif.Fresh(policies["edf"])(background, s)
+	require.NoError(t, err)
+	tried := map[string]int{}
+	e, err := why.New(s, plan, why.Options{Plan: func(_ context.Context, c *sched.Snapshot) (*sched.Plan, error) {
+		switch {
+		case c.Nodes.Len() > s.Nodes.Len():
+			tried["nodes"]++
+		case len(c.Running) < len(s.Running):
+			tried["ends"]++
+		case len(c.Pending) < len(s.Pending):
+			tried["ahead"]++
+		default:
+			tried["job"]++ // other tasks, or another priority
+		}
+		return &sched.Plan{}, nil
+	}})
+	require.NoError(t, err)
+	x, err := e.Explain(background, "last")
+	require.NoError(t, err)
+	assert.Empty(t, x.Remedies)
+	assert.Equal(t, map[string]int{"nodes": 2, "ends": 1, "ahead": 1, "job": 2}, tried)
+}

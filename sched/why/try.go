@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/whatif"
@@ -19,6 +20,7 @@ type trial struct {
 	job   string
 	limit int // of tries
 	tries int
+	known map[string]bool // what trials said, by their changes
 }
 
 // starts reports whether the policy starts the job in a snapshot with these changes. Without changes it does not, as
@@ -29,6 +31,10 @@ func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 	}
 	if err := t.ctx.Err(); err != nil {
 		return false, err
+	}
+	key := texts(changes)
+	if ok, known := t.known[key]; known {
+		return ok, nil
 	}
 	if t.tries++; t.tries > t.limit {
 		return false, errTries
@@ -41,9 +47,24 @@ func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(plan.Decisions, func(d sched.Decision) bool {
+	ok := slices.ContainsFunc(plan.Decisions, func(d sched.Decision) bool {
 		return d.Kind == sched.Start && d.Job == t.job
-	}), nil
+	})
+	if t.known == nil {
+		t.known = map[string]bool{}
+	}
+	t.known[key] = ok
+	return ok, nil
+}
+
+// texts writes changes as one text.
+func texts(changes []whatif.Change) string {
+	var b strings.Builder
+	for i := range changes {
+		b.WriteString(changes[i].String())
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // least finds a size from 1 to most with which the job starts, though it does not with a size one smaller; 0 means that
