@@ -165,9 +165,6 @@ func (t *trial) end(j *waiting, _ *Explanation) (*Remedy, error) {
 		}
 	}
 	names := t.all(j.ends)
-	if ok, err := t.starts(gone(names)...); !ok { // most often, and then no fewer are tried
-		return nil, err
-	}
 	first := func(size int) []whatif.Change { return gone(names[:size]) }
 	size, _, err := t.least(len(j.ends), len(names), first)
 	if size == 0 {
@@ -275,9 +272,6 @@ func in(seconds float64) string {
 func (t *trial) withdraw(_ *waiting, x *Explanation) (*Remedy, error) {
 	if t.opt.Plan == nil {
 		return nil, nil // only the policy knows what it would use the room for
-	}
-	if ok, err := t.starts(gone(x.Ahead)...); !ok {
-		return nil, err
 	}
 	size, _, err := t.least(1, len(x.Ahead), func(size int) []whatif.Change { return gone(x.Ahead[:size]) })
 	if size == 0 {

@@ -80,7 +80,7 @@ func TestThreadsEnd(t *testing.T) {
 	}
 }
 
-// Where nothing helps, a kind costs a trial of its largest change, and one of the guess where there is room to guess by.
+// Where nothing helps, a kind costs a trial of the guess and one of its largest change, and one if they are the same.
 func TestSearchesInVainAreShort(t *testing.T) {
 	s, err := schedtest.Snapshot(schedtest.Nodes(5, 2)).
 		Running(schedtest.Job("one", 2), 0, "n0", "n1").Running(schedtest.Job("two", 2), 0, "n2", "n3").
