@@ -106,6 +106,7 @@ type Estimator struct {
 	slow      slowed
 	odds      [stages]odds.Calibrator
 	promises  promises
+	peers     peers
 	turn      int // the order to ask next
 	givesUp   float64
 	world     world
@@ -126,7 +127,8 @@ func New(c Config) (*Estimator, error) {
 	case c.Work < 1:
 		return nil, fmt.Errorf("%w: work of %d, want at least 1", ErrConfig, c.Work)
 	}
-	e := &Estimator{config: c, jobs: map[string]*waiting{}, promises: promises{of: map[string]*promise{}}}
+	e := &Estimator{config: c, jobs: map[string]*waiting{}, promises: promises{of: map[string]*promise{}},
+		peers: peers{groups: map[value]*group{}, runs: map[string]*run{}}}
 	for i := range e.odds {
 		e.odds[i] = odds.New()
 	}
@@ -146,7 +148,9 @@ type waiting struct {
 	samples  []float64
 	tellings []telling
 	forecast dist.Distribution
-	runtimes [parts]float64 // quantiles of forecast
+	knots    [steps - 1]float64 // quantiles of forecast
+	outlived outlived
+	runtimes [parts]float64 // quantiles of forecast, corrected by outlived
 }
 
 // telling is an estimate, kept to be compared with the outcome.
