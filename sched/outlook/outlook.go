@@ -9,6 +9,10 @@
 // and the world, not on the cycle, so an estimate changes only when something has happened. Samples are kept: if many
 // jobs wait, each cycle renews a few worlds only.
 //
+// A forecast is made from jobs that have completed. That of a waiting job is first corrected by its peers, the latest
+// runs of the feature value that it was made from, also those that still run. Where dozens of these have run for longer
+// than most did before, the job is not expected to be short.
+//
 // The result is then corrected by how earlier estimates came out. The ratio of the true wait to the estimated wait is
 // learnt for short and for long waits, from jobs that have started and from jobs that still wait. So the estimates take
 // in what the simulation cannot know: drift of the load, and departures of the policy from its order. Then intervals
