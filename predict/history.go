@@ -55,11 +55,11 @@ type HistoryOptions struct {
 	// within 2x. Where no feature value of a job has as many, see [History.Predict].
 	MinSamples int
 	// MaxValues bounds the feature values remembered in all; the least recently observed
-	// are forgotten first. Default 1<<20. A feature value takes about 290
-	// bytes with one sample and up to a few KiB with many.
+	// are forgotten first. Default 1<<20. A feature value takes about 100
+	// bytes with one sample, 280 with two, and up to a few KiB with many.
 	MaxValues int
 	// MaxBytes bounds the memory of the feature values remembered in all, in the same way. Default 1 GiB, which
-	// MaxValues of a usual log do not reach. Values longer than [MaxValue] bytes are shortened.
+	// MaxValues of a usual log do not reach. One with a single sample counts as if it had two. Values longer than [MaxValue] bytes are shortened.
 	MaxBytes int64
 	// Blend is how many of a job's feature values a forecast mixes, the best ones by their NMAE;
 	// default 4. With 1 it is, as in the paper, the history of one feature value.
