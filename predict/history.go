@@ -59,7 +59,8 @@ type HistoryOptions struct {
 	// bytes with one sample, 280 with two, and up to a few KiB with many.
 	MaxValues int
 	// MaxBytes bounds the memory of the feature values remembered in all, in the same way. Default 1 GiB, which
-	// MaxValues of a usual log do not reach. One with a single sample counts as if it had two. Values longer than [MaxValue] bytes are shortened.
+	// MaxValues of a usual log do not reach. A feature value with a single sample counts as if it had two. Values longer
+	// than [MaxValue] bytes are shortened.
 	MaxBytes int64
 	// Blend is how many of a job's feature values a forecast mixes, the best ones by their NMAE;
 	// default 4. With 1 it is, as in the paper, the history of one feature value.
