@@ -266,7 +266,7 @@ func TestEstimates(t *testing.T) {
 	require.ErrorIs(t, err, outlook.ErrConfig)
 }
 
-// TestLearnsUsage: with Measure, later terms know what the tasks of earlier ones used, and a file without usage is good.
+// TestLearnsUsage: with Measure, later terms know what the tasks of earlier ones used. A file without usage is good.
 func TestLearnsUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told predict.Prediction

@@ -381,8 +381,8 @@ func (m *Machines) account(x *machine, at time.Duration) {
 // tolerance is the share of a capacity by which rounded sums may exceed it.
 const tolerance = 1e-9
 
-// figures are sums over a machine's tasks: the CPU that they want, the memory that they use, and when the first of their
-// segments ends.
+// figures are of a machine's tasks together: the CPU that they want, the memory that they use, and when the first of
+// their segments ends.
 type figures struct {
 	cpu, memory float64
 	due         time.Duration
