@@ -8,6 +8,7 @@ import (
 	"hash/crc64"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/hedgesched/hedge/dist"
 )
@@ -57,8 +58,9 @@ func (h *History) Save(w io.Writer) error {
 // a newer version or of a history with other options is refused with [ErrSnapshot] and leaves the
 // history as it was. So does an error of the reader, which is returned as it is: it says nothing about the snapshot.
 // Snapshots of older versions are read. Features are compared by name, so a derived feature must still be derived
-// as it was. Of a snapshot with more feature values than MaxValues or MaxBytes allow the least recently observed are
-// left out.
+// as it was. Quantities are matched by name, too: those that the snapshot lacks begin empty, and those that the history
+// lacks are left out. Of a snapshot with more feature values than MaxValues or MaxBytes allow the least recently
+// observed are left out.
 func (h *History) Load(r io.Reader) error {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -204,25 +206,26 @@ func (h *History) decode(b []byte) ([]*table, error) {
 	return tables, nil
 }
 
-// decodeUsage reads the tables of the quantities, which must be those of the options.
+// decodeUsage reads the tables of the quantities, and drops those that are not among the options.
 func (h *History) decodeUsage(d *decoder, version uint64, tables []*table) error {
-	if n := d.uvarint(); !d.bad && n != uint64(len(h.others)) {
-		return fmt.Errorf("%w: it has %d quantities, expected %d", ErrSnapshotOptions, n, len(h.others))
-	}
-	for i, q := range h.others {
-		if name := d.bytes(); !d.bad && string(name) != string(q.name) {
-			return fmt.Errorf("%w: it has the quantity %q, expected %q", ErrSnapshotOptions, name, q.name)
+	read := map[string]bool{}
+	for n := d.uvarint(); n > 0 && !d.bad; n-- {
+		name := string(d.bytes())
+		if read[name] {
+			return fmt.Errorf("%w: the quantity %q comes twice", ErrSnapshotCorrupt, name)
 		}
-		t, err := q.history.decodeTable(d, version)
+		read[name] = true
+		t, err := h.decodeTable(d, version)
 		if err != nil {
 			return err
 		}
-		tables[i] = t
+		if i := slices.IndexFunc(h.others, func(q quantity) bool { return string(q.name) == name }); i >= 0 {
+			tables[i] = t
+		}
 	}
 	return nil
 }
 
-// decodeTable reads the feature values of one quantity.
 func (h *History) decodeTable(d *decoder, version uint64) (*table, error) {
 	count := d.uvarint()
 	t := newTable(&h.opts)
