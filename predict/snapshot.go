@@ -126,7 +126,7 @@ func (h *History) encode() ([]byte, error) {
 func (h *History) encodeTable(b []byte) ([]byte, error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	b = binary.AppendUvarint(b, uint64(len(h.table.index)))
+	b = binary.AppendUvarint(b, uint64(h.table.len()))
 	var err error
 	for i := h.table.oldest; i != none; i = h.table.at(i).next {
 		if b, err = h.table.at(i).encode(b); err != nil {
@@ -138,20 +138,27 @@ func (h *History) encodeTable(b []byte) ([]byte, error) {
 
 func (e *entry) encode(b []byte) ([]byte, error) {
 	b = appendBytes(b, []byte(e.key))
-	b = binary.AppendUvarint(b, e.n)
-	b = appendFloat(b, e.act)
-	for k := range e.est {
-		b = appendFloat(b, e.est[k])
-		b = appendFloat(b, e.err[k])
+	if e.past == nil {
+		return pastOf(e.only[0]).encode(b)
 	}
-	b = binary.AppendUvarint(b, uint64(len(e.ring)))
-	for i := range e.ring {
-		b = appendFloat(b, e.ring[(e.head+i)%len(e.ring)])
+	return e.past.encode(b)
+}
+
+func (p *past) encode(b []byte) ([]byte, error) {
+	b = binary.AppendUvarint(b, p.n)
+	b = appendFloat(b, p.act)
+	for k := range p.est {
+		b = appendFloat(b, p.est[k])
+		b = appendFloat(b, p.err[k])
 	}
-	if e.sketch == nil {
+	b = binary.AppendUvarint(b, uint64(len(p.ring)))
+	for i := range p.ring {
+		b = appendFloat(b, p.ring[(p.head+i)%len(p.ring)])
+	}
+	if p.sketch == nil {
 		return appendBytes(b, nil), nil
 	}
-	s, err := e.sketch.MarshalBinary()
+	s, err := p.sketch.MarshalBinary()
 	if err != nil {
 		return nil, fmt.Errorf("predict: saving a sketch: %w", err)
 	}
@@ -232,7 +239,7 @@ func (h *History) decodeTable(d *decoder, version uint64) (*table, error) {
 
 // decodeEntry reads one feature value into the table.
 func (h *History) decodeEntry(d *decoder, t *table, version uint64) error {
-	var e entry
+	e := &past{}
 	key := d.bytes()
 	if version == 1 {
 		var ok bool
@@ -271,10 +278,19 @@ func (h *History) decodeEntry(d *decoder, t *table, version uint64) error {
 	}
 	to := t.use(key)
 	t.room += to.size()
-	to.n, to.act, to.est, to.err, to.ring, to.sketch = e.n, e.act, e.est, e.err, e.ring, e.sketch
+	to.learnt(e)
 	t.room -= to.size()
 	t.trim()
 	return nil
+}
+
+// learnt gives a new entry its past.
+func (e *entry) learnt(p *past) {
+	if e.some = true; p.isOne() {
+		e.only[0], e.past = p.ring[0], nil
+		return
+	}
+	e.past = p
 }
 
 // decoder reads from b; bad sticks once something was amiss.
