@@ -129,8 +129,8 @@ type outlived struct {
 
 // compare corrects a forecast whose quantiles between the steps are knots. It is the Bayesian estimate from censored
 // runtimes, with a Dirichlet prior around the forecast (Susarla and Van Ryzin, "Nonparametric Bayesian estimation of
-// survival curves from incomplete observations", JASA 1976), in steps. A run that has not ended counts in the steps that
-// it has outlived entirely. So the correction is a little too cautious.
+// survival curves from incomplete observations", JASA 1976), in steps. A run that has not ended counts in the steps
+// that it has outlived entirely. So the correction is a little too cautious.
 func (g *group) compare(knots *[steps - 1]float64) outlived {
 	out := outlived{some: true}
 	past := 0 // of cut, those that the step has not been observed of
