@@ -94,8 +94,9 @@ type join struct {
 	valid bool
 }
 
-// Plan implements [sched.Policy]. It returns the error of [sched.CheckSnapshot].
-func (p *Policy) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+// Plan implements [sched.Policy]. It returns the error of [sched.CheckSnapshot], or of ctx if that ends before the queues
+// are made. Its time grows with the cube of the number of jobs.
+func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := sched.CheckSnapshot(s); err != nil {
 		return nil, err
 	}
@@ -106,7 +107,9 @@ func (p *Policy) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error)
 	if !slices.ContainsFunc(machines, func(m machine) bool { return m.idle }) {
 		return plan, nil
 	}
-	p.assign(s, jobs, machines)
+	if err := p.assign(ctx, s, jobs, machines); err != nil {
+		return nil, err
+	}
 	for i := range machines {
 		if m := &machines[i]; m.idle && len(m.queue) > 0 {
 			j := &jobs[m.queue[0].job]
@@ -178,9 +181,12 @@ func (p *Policy) machines(s *sched.Snapshot) []machine {
 	return out
 }
 
-// assign fills the queues.
-func (p *Policy) assign(s *sched.Snapshot, jobs []job, machines []machine) {
+// assign fills the queues. Its error is that of ctx.
+func (p *Policy) assign(ctx context.Context, s *sched.Snapshot, jobs []job, machines []machine) error {
 	for i := range machines {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		machines[i].joins = make([]join, len(jobs))
 		for j := range jobs {
 			p.weigh(s, &machines[i], jobs, j)
@@ -191,6 +197,9 @@ func (p *Policy) assign(s *sched.Snapshot, jobs []job, machines []machine) {
 		open[j] = true
 	}
 	for range jobs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		best, on := -1, -1
 		for i := range machines {
 			for j := range jobs {
@@ -201,7 +210,7 @@ func (p *Policy) assign(s *sched.Snapshot, jobs []job, machines []machine) {
 			}
 		}
 		if best < 0 {
-			return // no machine may run what is left
+			return nil // no machine may run what is left
 		}
 		m := &machines[on]
 		m.queue, m.cost, open[best] = m.joins[best].queue, m.cost.plus(m.joins[best].cost), false
@@ -211,6 +220,7 @@ func (p *Policy) assign(s *sched.Snapshot, jobs []job, machines []machine) {
 			}
 		}
 	}
+	return nil
 }
 
 // weigh works out what a job adds to the cost of a machine.
