@@ -94,8 +94,8 @@ type join struct {
 	valid bool
 }
 
-// Plan implements [sched.Policy]. It returns the error of [sched.CheckSnapshot], or of ctx if that ends before the queues
-// are made. Its time grows with the cube of the number of jobs.
+// Plan implements [sched.Policy]. It returns the error of [sched.CheckSnapshot], or of ctx if that ends before the
+// queues are made. Its time grows with the cube of the number of jobs.
 func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := sched.CheckSnapshot(s); err != nil {
 		return nil, err
