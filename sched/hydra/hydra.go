@@ -75,8 +75,9 @@ type job struct {
 	due    float64 // +Inf without a deadline
 }
 
-// Plan implements [sched.Policy]. It returns the error of [sched.CheckSnapshot].
-func (p *Policy) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+// Plan implements [sched.Policy]. It returns the error of [sched.CheckSnapshot], or of ctx if that ends before the
+// queues are made.
+func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := sched.CheckSnapshot(s); err != nil {
 		return nil, err
 	}
@@ -89,7 +90,9 @@ func (p *Policy) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error)
 		return plan, nil
 	}
 	p.list(s, jobs)
-	p.table.assign()
+	if err := p.table.assign(ctx); err != nil {
+		return nil, err
+	}
 	for i := range machines {
 		if m := &machines[i]; m.idle && len(m.queue) > 0 {
 			j := &jobs[m.queue[0].job]

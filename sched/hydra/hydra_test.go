@@ -29,6 +29,18 @@ func TestConformance(t *testing.T) {
 	})
 }
 
+// TestEndsWithItsContext: queues take long to make, so a plan that nobody waits for is not made.
+func TestEndsWithItsContext(t *testing.T) {
+	s, err := schedtest.Snapshot(schedtest.Nodes(1, 1)).Pending(schedtest.Job("a", 1).Runs(10)).Build()
+	require.NoError(t, err)
+	p, err := New(Config{})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err = p.Plan(ctx, s)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 // least is the cost of the best order, by trying all.
 func least(queue []task, at float64) cost {
 	if len(queue) == 0 {
@@ -192,7 +204,7 @@ func TestQueuesAreTheRules(t *testing.T) {
 			quick.jobs[j].due *= ease
 		}
 		want := slowly(&quick)
-		quick.assign()
+		require.NoError(t, quick.assign(t.Context()))
 		for i, queue := range want {
 			require.Equal(t, append([]task{}, queue...), append([]task{}, machines[i].queue...))
 			if priced(queue, machines[i].ready).late > 0 {

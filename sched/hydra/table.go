@@ -1,6 +1,9 @@
 package hydra
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // table has, for every pair of a machine and a job, what the job would add to the cost of the machine's queue. Buffers
 // are kept from plan to plan.
@@ -66,9 +69,9 @@ func (t *table) resize(jobs int) {
 // join is that of a machine and a job.
 func (t *table) join(machine, job int) *join { return &t.joins[machine*len(t.jobs)+job] }
 
-// assign fills the queues: in each round, with the pair of an open job and a machine that adds the least cost. Of equal
+// assign fills the queues until ctx ends: in each round, with the pair of an open job and a machine that adds the least cost. Of equal
 // pairs it takes that of the first machine, and there the first job.
-func (t *table) assign() {
+func (t *table) assign(ctx context.Context) error {
 	for i := range t.machines {
 		m := &t.machines[i]
 		m.heap = m.heap[:0]
@@ -80,6 +83,9 @@ func (t *table) assign() {
 		t.renew(i)
 	}
 	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		on := -1
 		var least cost
 		for i := range t.machines {
@@ -88,7 +94,7 @@ func (t *table) assign() {
 			}
 		}
 		if on < 0 {
-			return // all jobs are in queues, or no machine may run those that are not
+			return nil // all jobs are in queues, or no machine may run those that are not
 		}
 		t.enqueue(on, int(t.machines[on].heap[0]))
 		t.renew(on)
