@@ -69,8 +69,8 @@ func (t *table) resize(jobs int) {
 // join is that of a machine and a job.
 func (t *table) join(machine, job int) *join { return &t.joins[machine*len(t.jobs)+job] }
 
-// assign fills the queues until ctx ends: in each round, with the pair of an open job and a machine that adds the least cost. Of equal
-// pairs it takes that of the first machine, and there the first job.
+// assign fills the queues until ctx ends: in each round, with the pair of an open job and a machine that adds the least
+// cost. Of equal pairs it takes that of the first machine, and there the first job.
 func (t *table) assign(ctx context.Context) error {
 	for i := range t.machines {
 		m := &t.machines[i]
