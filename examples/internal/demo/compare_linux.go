@@ -53,9 +53,9 @@ type Turn struct {
 	At int
 }
 
-// Run has the schedulers take turns. The function take runs the workload for one turn, on servers of its own. Run writes
-// a line for each turn. At the end it writes a table of medians, with what the simulator says of each scheduler. Errors
-// wrap [ErrOptions], or are those of take and of the simulator.
+// Run has the schedulers take turns. The function take runs the workload for one turn, on servers of its own. Run
+// writes a line for each turn. At the end it writes a table of medians, with what the simulator says of each scheduler.
+// Errors wrap [ErrOptions], or are those of take and of the simulator.
 func (c *Comparison) Run(ctx context.Context, w *Workload, out io.Writer,
 	take func(context.Context, Turn) (*Result, error),
 ) error {
