@@ -172,7 +172,7 @@ type tracked struct {
 	noted  string
 	ahead  []string // the jobs that the note names
 
-	use []metered // by index: what the tasks of this attempt use, as far as measured
+	use meters // by index: what the tasks of this attempt use, as far as measured
 }
 
 // told is what the loop believes.
@@ -477,7 +477,7 @@ func (c *Cluster) comeBack(t *tracked, now time.Time, err error, punish bool) {
 	c.tell(e)
 	c.watch(t)
 	t.told, t.asked, t.stop, t.deny, t.seen, t.ran = toldPending, nil, nil, denial{}, false, false
-	t.since, t.nodes, t.begun, t.use = time.Time{}, nil, time.Time{}, nil
+	t.since, t.nodes, t.begun, t.use = time.Time{}, nil, time.Time{}, meters{}
 }
 
 func (c *Cluster) backoff(fails int) time.Duration {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/hedgesched/hedge/predict"
@@ -52,10 +51,15 @@ func (c *Cluster) Measured() Measured { return c.measured }
 // metered is what was measured of a task.
 type metered struct {
 	usage.Task
-	name        string
 	since, last time.Time
 	cpu, memory float64 // amount times the seconds that were measured
 	seconds     float64
+}
+
+// meters are what was measured of the tasks of an attempt.
+type meters struct {
+	of    []metered      // in the order in which they were first measured
+	index map[string]int // of a task's name in of
 }
 
 // stretch is how many intervals a sample may stand for if no other comes.
@@ -102,9 +106,9 @@ func (c *Cluster) tellUse(of []*tracked) {
 			continue
 		}
 		told[t] = struct{}{}
-		tasks := make([]usage.Task, len(t.use))
-		for i := range t.use {
-			tasks[i] = t.use[i].Task
+		tasks := make([]usage.Task, len(t.use.of))
+		for i := range t.use.of {
+			tasks[i] = t.use.of[i].Task
 		}
 		batch.Jobs = append(batch.Jobs, usage.Job{ID: t.job.Spec.ID, Tasks: tasks})
 	}
@@ -119,24 +123,34 @@ func (c *Cluster) take(t *tracked, s *Sample) (fresh bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
 	}
-	i := slices.IndexFunc(t.use, func(m metered) bool { return m.name == s.Task })
-	if i < 0 {
-		if len(t.use) >= t.job.Spec.Tasks {
-			return false, fmt.Errorf("%w: job %q has %d tasks, and %q is another", ErrSample, s.Job, len(t.use), s.Task)
+	i, known := t.use.index[s.Task]
+	if !known {
+		i = len(t.use.of)
+		if i >= t.job.Spec.Tasks {
+			return false, fmt.Errorf("%w: job %q has %d tasks, and %q is another", ErrSample, s.Job, i, s.Task)
 		}
-		since := s.Started
-		if since.IsZero() {
-			since = s.At
-		}
-		i = len(t.use)
-		t.use = append(t.use, metered{Task: usage.Task{Index: i, Node: s.Node}, name: s.Task, since: since, last: since})
+		t.use.enter(s)
 	}
-	m := &t.use[i]
+	m := &t.use.of[i]
 	if m.seconds > 0 && !s.At.After(m.last) {
 		return false, nil // repeated, or late
 	}
 	m.add(s, c.within(s), stretch*c.opt.Measure)
 	return true, nil
+}
+
+// enter adds a task that has not been measured before.
+func (m *meters) enter(s *Sample) {
+	since := s.Started
+	if since.IsZero() {
+		since = s.At
+	}
+	i := len(m.of)
+	m.of = append(m.of, metered{Task: usage.Task{Index: i, Node: s.Node}, since: since, last: since})
+	if m.index == nil {
+		m.index = make(map[string]int)
+	}
+	m.index[s.Task] = i
 }
 
 // check returns what makes no sense in a sample.
@@ -192,8 +206,8 @@ func (t *tracked) used() []predict.Used {
 	var seconds, cpu, memory float64
 	var peak usage.Level
 	throttled := false
-	for i := range t.use {
-		m := &t.use[i]
+	for i := range t.use.of {
+		m := &t.use.of[i]
 		seconds += m.seconds
 		cpu += m.cpu
 		memory += m.memory

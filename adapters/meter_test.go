@@ -3,6 +3,7 @@ package adapters_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ func (m *metered) Measure(context.Context) ([]adapters.Sample, error) {
 }
 
 // meter is a cluster with one node and job j of some running tasks, which is measured every ten seconds.
-func (m *metered) meter(t *testing.T, tasks int) *adapters.Cluster {
+func (m *metered) meter(t testing.TB, tasks int) *adapters.Cluster {
 	m.now = time.Unix(1000, 0)
 	c, err := adapters.New(m, adapters.Options{Now: func() time.Time { return m.now }, Measure: 10 * time.Second})
 	require.NoError(t, err)
@@ -221,5 +222,31 @@ func TestNewRefusesToMeasure(t *testing.T) {
 		_, err := adapters.New(&script{}, o)
 		require.ErrorIs(t, err, adapters.ErrOptions)
 		require.ErrorContains(t, err, says)
+	}
+}
+
+// BenchmarkMeasure measures all tasks of a gang, in an order of no use.
+func BenchmarkMeasure(b *testing.B) {
+	for _, tasks := range []int{100, 1000} {
+		b.Run(fmt.Sprint(tasks), func(b *testing.B) {
+			m := &metered{}
+			c := m.meter(b, tasks)
+			samples := make([]adapters.Sample, tasks)
+			after := 0.0
+			for b.Loop() {
+				after++
+				for i := range samples {
+					samples[i] = used(fmt.Sprint("task ", i*7919%tasks), after, 1, 1)
+				}
+				m.samples, m.now, m.views = samples, m.now.Add(10*time.Second), append(m.views, some(1))
+				if _, err := c.Events(background); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if got := c.Measured(); got.Taken != uint64(b.N*tasks) {
+				b.Fatal(got)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tasks), "ns/sample")
+		})
 	}
 }

@@ -151,7 +151,7 @@ func (c *Cluster) takeJob(now *Job, full bool) {
 		return
 	}
 	if now.Attempt != t.job.Attempt {
-		t.use = nil
+		t.use = meters{}
 	}
 	t.job = *now
 	c.sizable.set(id, !now.Gone && now.Resize != nil)

@@ -216,7 +216,6 @@ func TestTotalOfPoints(t *testing.T) {
 	assert.Zero(t, total.Tail(0))
 }
 
-// TestTotalKeepsItsMass whatever comes, and sums the same again.
 // TestTotalWithRareValues: a value of next to no probability must not carry the larger ones away with it.
 func TestTotalWithRareValues(t *testing.T) {
 	// Three values, the middle one for a billionth of the time, as a task's use of CPU is observed.
@@ -247,6 +246,7 @@ func TestTotalWithRareValues(t *testing.T) {
 	}
 }
 
+// TestTotalKeepsItsMass whatever comes, and sums the same again.
 func TestTotalKeepsItsMass(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	list := usages(t, rng, 90)

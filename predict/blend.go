@@ -40,11 +40,11 @@ func (b *blend) reset() {
 // half on all values; without a sketch the recent values are all there are.
 func (b *blend) add(e *entry, mass float64) {
 	recent := mass
-	if e.sketch != nil {
+	if e.past != nil && e.past.sketch != nil {
 		recent /= 2
-		b.addSketch(e, mass/2)
+		b.addSketch(e.past, mass/2)
 	}
-	b.sorted = append(b.sorted[:0], e.ring...)
+	b.sorted = append(b.sorted[:0], e.recent()...)
 	slices.Sort(b.sorted)
 	each := recent / float64(len(b.sorted))
 	for _, x := range b.sorted {
@@ -70,9 +70,9 @@ func cellWidth(i int) float64 {
 	return 1 / float64(int(numCells)<<halvings)
 }
 
-// quantiles returns the cells of the entry's sketch. They are kept until the sketch changes.
-func (e *entry) quantiles() *cells {
-	if c := e.cells.Load(); c != nil {
+// quantiles returns the cells of the sketch. They are kept until the sketch changes.
+func (p *past) quantiles() *cells {
+	if c := p.cells.Load(); c != nil {
 		return c
 	}
 	var c, at cells
@@ -81,14 +81,14 @@ func (e *entry) quantiles() *cells {
 		at[i] = below + float64(cellWidth(i)/2)
 		below += cellWidth(i)
 	}
-	e.sketch.Quantiles(c[:], at[:])
-	e.cells.Store(&c)
+	p.sketch.Quantiles(c[:], at[:])
+	p.cells.Store(&c)
 	return &c
 }
 
-// addSketch adds all values of an entry that has a sketch.
-func (b *blend) addSketch(e *entry, mass float64) {
-	for i, x := range e.quantiles() {
+// addSketch adds all values of a past that has a sketch.
+func (b *blend) addSketch(p *past, mass float64) {
+	for i, x := range p.quantiles() {
 		b.points = append(b.points, point{x, mass * cellWidth(i)})
 	}
 	b.runs = append(b.runs, len(b.points))
@@ -205,8 +205,8 @@ func (b *blend) forecast(cands []choice, leaders, bins int) (*dist.Histogram, er
 		total += share
 	}
 	for _, c := range cands[1:] {
-		if c.e.n/broader >= first.e.n {
-			b.add(c.e, total/float64(first.e.n))
+		if c.e.count()/broader >= first.e.count() {
+			b.add(c.e, total/float64(first.e.count()))
 			break
 		}
 	}

@@ -24,9 +24,19 @@ const numEstimators = 4
 var estimatorNames = [numEstimators]string{EstimatorMean, EstimatorMedian, EstimatorRolling, EstimatorRecent}
 
 // entry is the history of one feature value. Its memory is bounded: options.Recent values, one sketch and a
-// few sums. Entries live in slabs and are linked by index in order of last use.
+// few sums. Entries live in slabs and are linked by index in order of last use. Most feature values have one sample,
+// and of these nothing else is kept: it is what every estimator says.
 type entry struct {
-	key    string
+	key        string
+	past       *past      // nil before the second sample
+	only       [1]float64 // the first sample, where past is nil
+	hash       uint32     // of the key, as the table's
+	prev, next int32
+	some       bool // there is a sample
+}
+
+// past is what is kept of several samples.
+type past struct {
 	n      uint64
 	est    [numEstimators]float64 // what each estimator says now
 	err    [numEstimators]float64 // sum of |estimate - actual|, forgotten at the rate of options.Forget
@@ -35,66 +45,120 @@ type entry struct {
 	head   int
 	sketch *dist.Sketch          // nil while the ring still holds every value
 	cells  atomic.Pointer[cells] // of the sketch, made when first asked for; nil when stale
-	prev   int32
-	next   int32
+}
+
+// pastOf is the past of one sample.
+func pastOf(x float64) *past {
+	return &past{n: 1, est: [numEstimators]float64{x, x, x, x}, ring: []float64{x}}
+}
+
+// isOne tells that the past is as pastOf makes it.
+func (p *past) isOne() bool {
+	one := p.n == 1 && p.act == 0 && p.sketch == nil && len(p.ring) == 1
+	for k := 0; one && k < numEstimators; k++ {
+		one = p.est[k] == p.ring[0] && p.err[k] == 0
+	}
+	return one
+}
+
+// count is the number of samples.
+func (e *entry) count() uint64 {
+	switch {
+	case e.past != nil:
+		return e.past.n
+	case e.some:
+		return 1
+	}
+	return 0
+}
+
+// estimate is what an estimator says, of an entry with a sample.
+func (e *entry) estimate(k int) float64 {
+	if e.past == nil {
+		return e.only[0]
+	}
+	return e.past.est[k]
+}
+
+// nmae is the normalised mean absolute error of an estimator so far: +Inf before the first scored prediction.
+func (e *entry) nmae(k int) float64 {
+	if e.past == nil {
+		return math.Inf(1)
+	}
+	return e.past.nmae(k)
+}
+
+// recent are the values of the ring, in no order.
+func (e *entry) recent() []float64 {
+	if e.past == nil {
+		return e.only[:e.count()]
+	}
+	return e.past.ring
 }
 
 const (
-	// entryBytes is what an entry takes at least: itself, and its place in the table's index and list.
+	// entryBytes is what an entry takes at most but for what follows: itself, its past, and its place in the table's
+	// index and list.
 	entryBytes = 320
 	// binBytes is what a bin of a sketch takes.
 	binBytes = 32
 )
 
-// size is about how many bytes the entry takes. It is not below what it takes.
+// size is about how many bytes the entry takes, as if it had a past. It is not below what it takes.
 func (e *entry) size() int64 {
-	n := entryBytes + int64(len(e.key)) + 8*int64(cap(e.ring))
-	if e.sketch != nil {
-		n += 64 + binBytes*2*int64(e.sketch.Bins()+1) + 8*int64(len(cells{}))
+	n := entryBytes + int64(len(e.key))
+	if e.past == nil {
+		return n + 8*int64(e.count())
+	}
+	n += 8 * int64(cap(e.past.ring))
+	if sketch := e.past.sketch; sketch != nil {
+		n += 64 + binBytes*2*int64(sketch.Bins()+1) + 8*int64(len(cells{}))
 	}
 	return n
 }
 
-// reset makes the entry a new one.
-func (e *entry) reset(key string) {
-	e.key, e.n, e.act, e.head = key, 0, 0, 0
-	e.est, e.err = [numEstimators]float64{}, [numEstimators]float64{}
-	e.ring, e.sketch = nil, nil
-	e.cells.Store(nil)
+// observe learns x; see past.observe.
+func (e *entry) observe(x float64, atLeast bool, o *HistoryOptions, scratch []float64) error {
+	if !e.some {
+		e.some, e.only[0] = true, x
+		return nil
+	}
+	if e.past == nil {
+		e.past = pastOf(e.only[0])
+	}
+	return e.past.observe(x, atLeast, o, scratch)
 }
 
 // observe scores the estimators by what they said before x, then learns x. Of an x that is a lower bound it learns what
 // the recent values above it are on average, and no estimate above it is wrong.
-func (e *entry) observe(x float64, atLeast bool, o *HistoryOptions, scratch []float64) error {
+func (p *past) observe(x float64, atLeast bool, o *HistoryOptions, scratch []float64) error {
 	bound := x
 	if atLeast {
-		x = e.above(x)
+		x = p.above(x)
 	}
-	if err := e.learn(x, o); err != nil {
+	if err := p.learn(x, o); err != nil {
 		return err
 	}
-	if e.n > 0 {
-		for k := range e.err {
-			off := math.Abs(e.est[k] - x)
-			if atLeast {
-				off = max(0, bound-e.est[k])
-			}
-			e.err[k] = float64(e.err[k]*o.Forget) + off
+	for k := range p.err {
+		off := math.Abs(p.est[k] - x)
+		if atLeast {
+			off = max(0, bound-p.est[k])
 		}
-		e.act = float64(e.act*o.Forget) + x
+		p.err[k] = float64(p.err[k]*o.Forget) + off
 	}
-	e.n++
-	e.estimate(x, o, scratch)
-	if e.sketch != nil {
-		e.cells.Store(nil)
+	p.act = float64(p.act*o.Forget) + x
+	p.n++
+	p.estimate(x, o, scratch)
+	if p.sketch != nil {
+		p.cells.Store(nil)
 	}
 	return nil
 }
 
 // above is the mean of the recent values that are larger than x; x itself where none is.
-func (e *entry) above(x float64) float64 {
+func (p *past) above(x float64) float64 {
 	mean, n := 0.0, 0.0
-	for _, v := range e.ring {
+	for _, v := range p.ring {
 		if v > x {
 			n++
 			mean += (v - mean) / n
@@ -104,34 +168,34 @@ func (e *entry) above(x float64) float64 {
 }
 
 // learn puts x into the ring and, once the ring no longer holds everything, the sketch.
-func (e *entry) learn(x float64, o *HistoryOptions) error {
-	if len(e.ring) < o.Recent {
-		if len(e.ring) == cap(e.ring) {
-			e.ring = append(make([]float64, 0, min(o.Recent, max(1, 2*len(e.ring)))), e.ring...)
+func (p *past) learn(x float64, o *HistoryOptions) error {
+	if len(p.ring) < o.Recent {
+		if len(p.ring) == cap(p.ring) {
+			p.ring = append(make([]float64, 0, min(o.Recent, max(1, 2*len(p.ring)))), p.ring...)
 		}
-		e.ring = append(e.ring, x)
+		p.ring = append(p.ring, x)
 		return nil
 	}
 	if !o.RecentOnly {
-		if e.sketch == nil {
-			s, err := sketchOf(e.ring, e.head, o.Bins)
+		if p.sketch == nil {
+			s, err := sketchOf(p.ring, p.head, o.Bins)
 			if err != nil {
 				return err
 			}
-			e.sketch = s
+			p.sketch = s
 		}
-		if err := e.sketch.Add(x); err != nil {
+		if err := p.sketch.Add(x); err != nil {
 			return err
 		}
 	}
-	e.ring[e.head] = x
-	e.head = (e.head + 1) % len(e.ring)
+	p.ring[p.head] = x
+	p.head = (p.head + 1) % len(p.ring)
 	return nil
 }
 
 // estimate refreshes the estimators after x was learnt.
-func (e *entry) estimate(x float64, o *HistoryOptions, scratch []float64) {
-	sorted := append(scratch[:0], e.ring...)
+func (p *past) estimate(x float64, o *HistoryOptions, scratch []float64) {
+	sorted := append(scratch[:0], p.ring...)
 	insertionSort(sorted)
 	m := len(sorted)
 	recent := 0.0
@@ -142,26 +206,22 @@ func (e *entry) estimate(x float64, o *HistoryOptions, scratch []float64) {
 	if m%2 == 0 {
 		median = sorted[m/2-1] + float64((sorted[m/2]-sorted[m/2-1])/2)
 	}
-	rolling := x
-	if e.n > 1 {
-		rolling = float64(o.Alpha*x) + float64((1-o.Alpha)*e.est[2])
-	}
-	mean := e.est[0] + (x-e.est[0])/float64(e.n)
-	e.est = [numEstimators]float64{mean, median, rolling, recent}
+	rolling := float64(o.Alpha*x) + float64((1-o.Alpha)*p.est[2])
+	mean := p.est[0] + (x-p.est[0])/float64(p.n)
+	p.est = [numEstimators]float64{mean, median, rolling, recent}
 }
 
-// nmae is the normalised mean absolute error of an estimator so far: +Inf
-// before the first scored prediction.
-func (e *entry) nmae(k int) float64 {
+// nmae is +Inf before the first scored prediction.
+func (p *past) nmae(k int) float64 {
 	switch {
-	case e.n < 2:
+	case p.n < 2:
 		return math.Inf(1)
-	case e.err[k] == 0:
+	case p.err[k] == 0:
 		return 0
-	case e.act == 0:
+	case p.act == 0:
 		return math.Inf(1)
 	}
-	return e.err[k] / e.act
+	return p.err[k] / p.act
 }
 
 // sketchOf feeds a ring, oldest value first, to a new sketch.

@@ -55,11 +55,12 @@ type HistoryOptions struct {
 	// within 2x. Where no feature value of a job has as many, see [History.Predict].
 	MinSamples int
 	// MaxValues bounds the feature values remembered in all; the least recently observed
-	// are forgotten first. Default 1<<20. A feature value takes about 290
-	// bytes with one sample and up to a few KiB with many.
+	// are forgotten first. Default 1<<20. A feature value takes about 100
+	// bytes with one sample, 280 with two, and up to a few KiB with many.
 	MaxValues int
 	// MaxBytes bounds the memory of the feature values remembered in all, in the same way. Default 1 GiB, which
-	// MaxValues of a usual log do not reach. Values longer than [MaxValue] bytes are shortened.
+	// MaxValues of a usual log do not reach. A feature value with a single sample counts as if it had two. Values longer
+	// than [MaxValue] bytes are shortened.
 	MaxBytes int64
 	// Blend is how many of a job's feature values a forecast mixes, the best ones by their NMAE;
 	// default 4. With 1 it is, as in the paper, the history of one feature value.
@@ -219,7 +220,7 @@ func (h *History) Len() int {
 	}
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	return n + len(h.table.index)
+	return n + h.table.len()
 }
 
 // Predict forecasts the job's runtime, in seconds. The point is that of the expert with the lowest
@@ -252,7 +253,7 @@ func (h *History) predict(v *values) (Prediction, float64) {
 		h.mu.RUnlock()
 		return h.prior(), math.Inf(1)
 	}
-	p := Prediction{Point: c.e.est[c.k], Samples: int(min(c.e.n, math.MaxInt))}
+	p := Prediction{Point: c.e.estimate(c.k), Samples: int(min(c.e.count(), math.MaxInt))}
 	var err error
 	if h.opts.Result == ResultDistribution {
 		p.Dist, err = h.forecast(cands)
@@ -319,10 +320,10 @@ func (h *History) candidates(out []choice, v *values) []choice {
 		if e == nil {
 			continue
 		}
-		c := choice{e: e, feature: f, parts: len(h.plan.features[f]), trusted: e.n >= uint64(h.opts.MinSamples)}
+		c := choice{e: e, feature: f, parts: len(h.plan.features[f]), trusted: e.count() >= uint64(h.opts.MinSamples)}
 		c.k, c.score = h.bestEstimator(e, c.trusted)
 		if c.trusted {
-			c.weight = weigh(e.n, c.score)
+			c.weight = weigh(e.count(), c.score)
 		}
 		out = append(out, c)
 	}
@@ -464,8 +465,8 @@ func (h *History) Explain(job Job) []Candidate {
 		for k, name := range estimatorNames {
 			out = append(out, Candidate{
 				Expert: Expert{Feature: h.plan.names[f], Value: value, Estimator: name},
-				Point:  e.est[k], NMAE: e.nmae(k), Samples: int(min(e.n, math.MaxInt)),
-				Trusted: e.n >= uint64(h.opts.MinSamples),
+				Point:  e.estimate(k), NMAE: e.nmae(k), Samples: int(min(e.count(), math.MaxInt)),
+				Trusted: e.count() >= uint64(h.opts.MinSamples),
 				Chosen:  e == best.e && k == best.k,
 			})
 		}

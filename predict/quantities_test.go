@@ -126,7 +126,7 @@ func TestUsageRefused(t *testing.T) {
 	}
 }
 
-// TestQuantitiesAreSaved with the rest, and only by a history that has them.
+// TestQuantitiesAreSaved with the rest. A history with other quantities gets those that it has, too, and the runtimes.
 func TestQuantitiesAreSaved(t *testing.T) {
 	h := newHistory(t, &usageOptions)
 	for i := range 100 {
@@ -135,14 +135,23 @@ func TestQuantitiesAreSaved(t *testing.T) {
 	again := newHistory(t, &usageOptions)
 	require.NoError(t, again.Load(bytes.NewReader(saved(t, h))))
 	assert.Equal(t, saved(t, h), saved(t, again))
-	assert.Equal(t, h.Predict(byUser("u1")), again.Predict(byUser("u1")))
+	want := h.Predict(byUser("u1"))
+	assert.Equal(t, want, again.Predict(byUser("u1")))
 	assert.Equal(t, h.Len(), again.Len())
 
-	other := usageOptions
-	other.Quantities = []predict.Quantity{predict.CPU, predict.Memory, predict.MemoryMax}
-	for _, o := range []*predict.HistoryOptions{nil, &other} {
-		require.ErrorIs(t, newHistory(t, o).Load(bytes.NewReader(saved(t, h))), predict.ErrSnapshot)
-	}
+	other := newHistory(t, &predict.HistoryOptions{Quantities: []predict.Quantity{predict.Memory, predict.MemoryMax}})
+	require.NoError(t, other.Load(bytes.NewReader(saved(t, h))))
+	got := other.Predict(byUser("u1"))
+	assert.Equal(t, []predict.Quantity{predict.Memory}, got.Usage.Quantities())
+	memory, _ := want.Usage.Of(predict.Memory)
+	has, _ := got.Usage.Of(predict.Memory)
+	assert.Equal(t, memory, has)
+
+	none := newHistory(t, nil)
+	require.NoError(t, none.Load(bytes.NewReader(saved(t, h))))
+	assert.Equal(t, got.Dist, none.Predict(byUser("u1")).Dist)
+	assert.Positive(t, none.Predict(byUser("u1")).Samples)
+
 	plain := newHistory(t, nil)
 	require.NoError(t, plain.Observe(ran("u1", 10, 1, 1)))
 	require.NoError(t, again.Load(bytes.NewReader(saved(t, plain))), "a snapshot without quantities leaves them empty")

@@ -8,6 +8,7 @@ import (
 	"hash/crc64"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/hedgesched/hedge/dist"
 )
@@ -57,8 +58,9 @@ func (h *History) Save(w io.Writer) error {
 // a newer version or of a history with other options is refused with [ErrSnapshot] and leaves the
 // history as it was. So does an error of the reader, which is returned as it is: it says nothing about the snapshot.
 // Snapshots of older versions are read. Features are compared by name, so a derived feature must still be derived
-// as it was. Of a snapshot with more feature values than MaxValues or MaxBytes allow the least recently observed are
-// left out.
+// as it was. Quantities are matched by name, too: those that the snapshot lacks begin empty, and those that the history
+// lacks are left out. Of a snapshot with more feature values than MaxValues or MaxBytes allow the least recently
+// observed are left out.
 func (h *History) Load(r io.Reader) error {
 	b, err := io.ReadAll(r)
 	if err != nil {
@@ -126,7 +128,7 @@ func (h *History) encode() ([]byte, error) {
 func (h *History) encodeTable(b []byte) ([]byte, error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	b = binary.AppendUvarint(b, uint64(len(h.table.index)))
+	b = binary.AppendUvarint(b, uint64(h.table.len()))
 	var err error
 	for i := h.table.oldest; i != none; i = h.table.at(i).next {
 		if b, err = h.table.at(i).encode(b); err != nil {
@@ -138,20 +140,27 @@ func (h *History) encodeTable(b []byte) ([]byte, error) {
 
 func (e *entry) encode(b []byte) ([]byte, error) {
 	b = appendBytes(b, []byte(e.key))
-	b = binary.AppendUvarint(b, e.n)
-	b = appendFloat(b, e.act)
-	for k := range e.est {
-		b = appendFloat(b, e.est[k])
-		b = appendFloat(b, e.err[k])
+	if e.past == nil {
+		return pastOf(e.only[0]).encode(b)
 	}
-	b = binary.AppendUvarint(b, uint64(len(e.ring)))
-	for i := range e.ring {
-		b = appendFloat(b, e.ring[(e.head+i)%len(e.ring)])
+	return e.past.encode(b)
+}
+
+func (p *past) encode(b []byte) ([]byte, error) {
+	b = binary.AppendUvarint(b, p.n)
+	b = appendFloat(b, p.act)
+	for k := range p.est {
+		b = appendFloat(b, p.est[k])
+		b = appendFloat(b, p.err[k])
 	}
-	if e.sketch == nil {
+	b = binary.AppendUvarint(b, uint64(len(p.ring)))
+	for i := range p.ring {
+		b = appendFloat(b, p.ring[(p.head+i)%len(p.ring)])
+	}
+	if p.sketch == nil {
 		return appendBytes(b, nil), nil
 	}
-	s, err := e.sketch.MarshalBinary()
+	s, err := p.sketch.MarshalBinary()
 	if err != nil {
 		return nil, fmt.Errorf("predict: saving a sketch: %w", err)
 	}
@@ -197,25 +206,26 @@ func (h *History) decode(b []byte) ([]*table, error) {
 	return tables, nil
 }
 
-// decodeUsage reads the tables of the quantities, which must be those of the options.
+// decodeUsage reads the tables of the quantities, and drops those that are not among the options.
 func (h *History) decodeUsage(d *decoder, version uint64, tables []*table) error {
-	if n := d.uvarint(); !d.bad && n != uint64(len(h.others)) {
-		return fmt.Errorf("%w: it has %d quantities, expected %d", ErrSnapshotOptions, n, len(h.others))
-	}
-	for i, q := range h.others {
-		if name := d.bytes(); !d.bad && string(name) != string(q.name) {
-			return fmt.Errorf("%w: it has the quantity %q, expected %q", ErrSnapshotOptions, name, q.name)
+	read := map[string]bool{}
+	for n := d.uvarint(); n > 0 && !d.bad; n-- {
+		name := string(d.bytes())
+		if read[name] {
+			return fmt.Errorf("%w: the quantity %q comes twice", ErrSnapshotCorrupt, name)
 		}
-		t, err := q.history.decodeTable(d, version)
+		read[name] = true
+		t, err := h.decodeTable(d, version)
 		if err != nil {
 			return err
 		}
-		tables[i] = t
+		if i := slices.IndexFunc(h.others, func(q quantity) bool { return string(q.name) == name }); i >= 0 {
+			tables[i] = t
+		}
 	}
 	return nil
 }
 
-// decodeTable reads the feature values of one quantity.
 func (h *History) decodeTable(d *decoder, version uint64) (*table, error) {
 	count := d.uvarint()
 	t := newTable(&h.opts)
@@ -232,7 +242,7 @@ func (h *History) decodeTable(d *decoder, version uint64) (*table, error) {
 
 // decodeEntry reads one feature value into the table.
 func (h *History) decodeEntry(d *decoder, t *table, version uint64) error {
-	var e entry
+	e := &past{}
 	key := d.bytes()
 	if version == 1 {
 		var ok bool
@@ -271,10 +281,19 @@ func (h *History) decodeEntry(d *decoder, t *table, version uint64) error {
 	}
 	to := t.use(key)
 	t.room += to.size()
-	to.n, to.act, to.est, to.err, to.ring, to.sketch = e.n, e.act, e.est, e.err, e.ring, e.sketch
+	to.learnt(e)
 	t.room -= to.size()
 	t.trim()
 	return nil
+}
+
+// learnt gives a new entry its past.
+func (e *entry) learnt(p *past) {
+	if e.some = true; p.isOne() {
+		e.only[0], e.past = p.ring[0], nil
+		return
+	}
+	e.past = p
 }
 
 // decoder reads from b; bad sticks once something was amiss.

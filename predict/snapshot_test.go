@@ -177,6 +177,9 @@ func FuzzLoad(f *testing.F) {
 	f.Add(good)
 	f.Add(good[:len(good)/3])
 	f.Add(saved(f, newHistory(f, o)))
+	usage := *o
+	usage.Quantities = []predict.Quantity{predict.CPU, predict.Memory}
+	f.Add(saved(f, taught(f, &usage)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 8 {
 			b = resealed(b)

@@ -381,8 +381,8 @@ func (ns *NodeSet) match(set EquivalenceSet) []uint64 {
 	for i := range ns.nodes {
 		in[i>>6] |= 1 << (uint(i) & 63)
 	}
-	for k := range set.terms {
-		t := &set.terms[k]
+	for k := range set.terms() {
+		t := &set.terms()[k]
 		c := ns.columns[t.key]
 		if c == nil {
 			return make([]uint64, words)

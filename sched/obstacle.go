@@ -77,13 +77,13 @@ func (ns *NodeSet) unknown(j *Job) string {
 
 // missing is the first term of the set that no node can meet or, if there is none, that no node meets, or else the set.
 func (ns *NodeSet) missing(set EquivalenceSet) string {
-	for i := range set.terms {
-		if one := newSet(set.terms[i : i+1]); strings.HasSuffix(one.text, noValue) {
-			return one.text
+	for i := range set.terms() {
+		if one := newSet(set.terms()[i : i+1]); strings.HasSuffix(one.text(), noValue) {
+			return one.text()
 		}
 	}
-	for i := range set.terms {
-		if one := newSet(set.terms[i : i+1]); len(ns.NodesOf(one)) == 0 {
+	for i := range set.terms() {
+		if one := newSet(set.terms()[i : i+1]); len(ns.NodesOf(one)) == 0 {
 			return one.String()
 		}
 	}

@@ -16,8 +16,28 @@ import (
 // to a job (systems: TetriSched, 3Sigma section 4.3.3). It is immutable and safe
 // for concurrent use; the zero value is every node.
 type EquivalenceSet struct {
-	terms []term // sorted by key, one term a key
-	text  string // canonical form, "" for every node
+	of *conditions // nil for every node: few jobs ask for less, and every job has a set
+}
+
+// conditions are what the labels of a set's nodes are.
+type conditions struct {
+	terms []term // sorted by key, one term a key; at least one
+	text  string // canonical form
+}
+
+func (s EquivalenceSet) terms() []term {
+	if s.of == nil {
+		return nil
+	}
+	return s.of.terms
+}
+
+// text is the canonical form, "" for every node.
+func (s EquivalenceSet) text() string {
+	if s.of == nil {
+		return ""
+	}
+	return s.of.text
 }
 
 // term asks for one of the values of a label; with has set, any value does.
@@ -57,34 +77,34 @@ func (s EquivalenceSet) And(o EquivalenceSet) EquivalenceSet {
 	if o.IsAny() {
 		return s
 	}
-	terms := make([]term, 0, len(s.terms)+len(o.terms))
+	terms := make([]term, 0, len(s.terms())+len(o.terms()))
 	i, j := 0, 0
-	for i < len(s.terms) && j < len(o.terms) {
-		switch c := strings.Compare(s.terms[i].key, o.terms[j].key); {
+	for i < len(s.terms()) && j < len(o.terms()) {
+		switch c := strings.Compare(s.terms()[i].key, o.terms()[j].key); {
 		case c < 0:
-			terms = append(terms, s.terms[i])
+			terms = append(terms, s.terms()[i])
 			i++
 		case c > 0:
-			terms = append(terms, o.terms[j])
+			terms = append(terms, o.terms()[j])
 			j++
 		default:
-			terms = append(terms, s.terms[i].and(o.terms[j]))
+			terms = append(terms, s.terms()[i].and(o.terms()[j]))
 			i, j = i+1, j+1
 		}
 	}
-	terms = append(terms, s.terms[i:]...)
-	terms = append(terms, o.terms[j:]...)
+	terms = append(terms, s.terms()[i:]...)
+	terms = append(terms, o.terms()[j:]...)
 	return newSet(terms)
 }
 
 // IsAny tells whether the set is every node whatever its labels.
-func (s EquivalenceSet) IsAny() bool { return len(s.terms) == 0 }
+func (s EquivalenceSet) IsAny() bool { return s.of == nil }
 
 // Matches tells whether a node with these labels is in the set.
 func (s EquivalenceSet) Matches(labels map[string]string) bool {
-	for i := range s.terms {
-		v, ok := labels[s.terms[i].key]
-		if !ok || !s.terms[i].allows(v) {
+	for i := range s.terms() {
+		v, ok := labels[s.terms()[i].key]
+		if !ok || !s.terms()[i].allows(v) {
 			return false
 		}
 	}
@@ -95,22 +115,25 @@ func (s EquivalenceSet) Matches(labels map[string]string) bool {
 // that were built of the same labels and values in any order, and so usable
 // as a map key. Texts with special characters are quoted.
 func (s EquivalenceSet) String() string {
-	if s.text == "" {
+	if s.of == nil {
 		return anyText
 	}
-	return s.text
+	return s.of.text
 }
 
 // Keys are the labels the set looks at, sorted.
 func (s EquivalenceSet) Keys() []string {
-	keys := make([]string, len(s.terms))
-	for i := range s.terms {
-		keys[i] = s.terms[i].key
+	keys := make([]string, len(s.terms()))
+	for i := range s.terms() {
+		keys[i] = s.terms()[i].key
 	}
 	return keys
 }
 
 func newSet(terms []term) EquivalenceSet {
+	if len(terms) == 0 {
+		return EquivalenceSet{}
+	}
 	var b strings.Builder
 	for i := range terms {
 		if i > 0 {
@@ -118,7 +141,7 @@ func newSet(terms []term) EquivalenceSet {
 		}
 		terms[i].write(&b)
 	}
-	return EquivalenceSet{terms: terms, text: b.String()}
+	return EquivalenceSet{&conditions{terms: terms, text: b.String()}}
 }
 
 func (t *term) allows(value string) bool {
@@ -184,8 +207,8 @@ type jsonTerm struct {
 // MarshalJSON writes the set as a list of {"key": k, "values": [v, ...]}, all
 // of which a node must meet; {"key": k, "has": true} asks for any value.
 func (s EquivalenceSet) MarshalJSON() ([]byte, error) {
-	out := make([]jsonTerm, len(s.terms))
-	for i, t := range s.terms {
+	out := make([]jsonTerm, len(s.terms()))
+	for i, t := range s.terms() {
 		out[i] = jsonTerm{Key: t.key, Values: t.values, Has: t.has}
 		if out[i].Values == nil {
 			out[i].Values = []string{}

@@ -96,19 +96,19 @@ func setWord(text string) (word, rest string, err error) {
 
 // Without is the set that no longer looks at a label.
 func (s EquivalenceSet) Without(key string) EquivalenceSet {
-	i := slices.IndexFunc(s.terms, func(t term) bool { return t.key == key })
+	i := slices.IndexFunc(s.terms(), func(t term) bool { return t.key == key })
 	if i < 0 {
 		return s
 	}
-	return newSet(slices.Delete(slices.Clone(s.terms), i, i+1))
+	return newSet(slices.Delete(slices.Clone(s.terms()), i, i+1))
 }
 
 // Values are the values that a label may have in the set, sorted. There are none if the set does not look at the
 // label, if any value does, or if no value is left.
 func (s EquivalenceSet) Values(key string) []string {
-	for i := range s.terms {
-		if s.terms[i].key == key {
-			return slices.Clone(s.terms[i].values)
+	for i := range s.terms() {
+		if s.terms()[i].key == key {
+			return slices.Clone(s.terms()[i].values)
 		}
 	}
 	return nil

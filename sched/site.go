@@ -35,7 +35,7 @@ func (ns *NodeSet) Site(set EquivalenceSet, demand []float64) *Site {
 	s := &ns.sites
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.key = append(append(s.key[:0], set.text...), 0)
+	s.key = append(append(s.key[:0], set.text()...), 0)
 	for _, d := range demand {
 		s.key = appendBits(s.key, d)
 	}
@@ -45,10 +45,10 @@ func (ns *NodeSet) Site(set EquivalenceSet, demand []float64) *Site {
 	if s.of == nil || len(s.of) >= maxSites || s.listed >= maxListed {
 		s.of, s.nodes, s.listed = make(map[string]*Site), make(map[string][]int32), 0
 	}
-	nodes, known := s.nodes[set.text]
+	nodes, known := s.nodes[set.text()]
 	if !known {
 		nodes = ns.NodesOf(set)
-		s.nodes[set.text] = nodes
+		s.nodes[set.text()] = nodes
 		s.listed += len(nodes)
 	}
 	site := &Site{Set: set, Demand: demand, Nodes: nodes, Holds: ns.Holds(demand, nodes)}

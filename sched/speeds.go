@@ -26,8 +26,20 @@ type Speed struct {
 //
 // The zero value is full speed on every node. Speeds are immutable and safe for concurrent use.
 type Speeds struct {
+	rated *rated // nil for the zero value, which most jobs have
+}
+
+// rated are speeds as they were given, and what follows from them.
+type rated struct {
 	of     []Speed // as given
 	levels []Speed // by falling speed; each set holds those before, as far as one set can say so, the last is every node
+}
+
+func (s Speeds) levels() []Speed {
+	if s.rated == nil {
+		return nil
+	}
+	return s.rated.levels
 }
 
 // MaxSpeeds is how many sets the Speeds of a job may have.
@@ -41,7 +53,7 @@ func SpeedsOf(of ...Speed) Speeds {
 	if len(of) == 0 {
 		return Speeds{}
 	}
-	s := Speeds{of: slices.Clone(of)}
+	s := &rated{of: slices.Clone(of)}
 	sorted := slices.Clone(of[:min(len(of), MaxSpeeds)])
 	slices.SortStableFunc(sorted, func(a, b Speed) int { return cmp.Compare(b.Factor, a.Factor) })
 	for _, next := range sorted {
@@ -61,22 +73,22 @@ func SpeedsOf(of ...Speed) Speeds {
 		}
 	}
 	s.levels[len(s.levels)-1].On = AnyNode()
-	return s
+	return Speeds{s}
 }
 
 // Even tells whether the job runs at full speed everywhere.
 func (s Speeds) Even() bool {
-	return len(s.levels) == 0 || len(s.levels) == 1 && s.levels[0].Factor == 1
+	return len(s.levels()) == 0 || len(s.levels()) == 1 && s.levels()[0].Factor == 1
 }
 
 // Uneven tells whether the job runs faster on some nodes than on others.
-func (s Speeds) Uneven() bool { return len(s.levels) > 1 }
+func (s Speeds) Uneven() bool { return len(s.levels()) > 1 }
 
 // On is the speed on a node with these labels.
 func (s Speeds) On(labels map[string]string) float64 {
-	for i := range s.levels {
-		if s.levels[i].On.Matches(labels) {
-			return s.levels[i].Factor
+	for i := range s.levels() {
+		if s.levels()[i].On.Matches(labels) {
+			return s.levels()[i].Factor
 		}
 	}
 	return 1
@@ -84,39 +96,44 @@ func (s Speeds) On(labels map[string]string) float64 {
 
 // Least is the lowest speed that the job may have.
 func (s Speeds) Least() float64 {
-	if len(s.levels) == 0 {
+	if len(s.levels()) == 0 {
 		return 1
 	}
-	return s.levels[len(s.levels)-1].Factor
+	return s.levels()[len(s.levels())-1].Factor
 }
 
 // Of are the speeds as they were given. They must not be changed.
-func (s Speeds) Of() []Speed { return s.of }
+func (s Speeds) Of() []Speed {
+	if s.rated == nil {
+		return nil
+	}
+	return s.rated.of
+}
 
 // String is the text of the speeds, like "gpu=a100 1; gpu=v100 0.66; other 0.39". That of the zero value is empty.
 func (s Speeds) String() string {
 	var b strings.Builder
-	for i := range s.of {
+	for i, o := range s.Of() {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		if s.of[i].On.IsAny() {
+		if o.On.IsAny() {
 			b.WriteString("other")
 		} else {
-			b.WriteString(s.of[i].On.String())
+			b.WriteString(o.On.String())
 		}
 		b.WriteByte(' ')
-		b.WriteString(strconv.FormatFloat(s.of[i].Factor, 'g', -1, 64))
+		b.WriteString(strconv.FormatFloat(o.Factor, 'g', -1, 64))
 	}
 	return b.String()
 }
 
 // MarshalJSON writes a list of {"on": set, "speed": factor}.
 func (s Speeds) MarshalJSON() ([]byte, error) {
-	if s.of == nil {
+	if s.rated == nil {
 		return []byte("[]"), nil
 	}
-	return json.Marshal(s.of)
+	return json.Marshal(s.Of())
 }
 
 // UnmarshalJSON reads what MarshalJSON writes. It refuses unknown members, and leaves ranges to [Job.Validate].
@@ -131,10 +148,10 @@ func (s *Speeds) UnmarshalJSON(data []byte) error {
 
 // wrong returns what [Job.Validate] refuses, or nil.
 func (s Speeds) wrong() any {
-	if len(s.of) > MaxSpeeds {
-		return fmt.Sprintf("%d sets, at most %d", len(s.of), MaxSpeeds)
+	if len(s.Of()) > MaxSpeeds {
+		return fmt.Sprintf("%d sets, at most %d", len(s.Of()), MaxSpeeds)
 	}
-	for _, o := range s.of {
+	for _, o := range s.Of() {
 		if !(o.Factor >= leastSpeed && o.Factor <= 1) {
 			return o.Factor
 		}
@@ -146,13 +163,13 @@ func (s Speeds) wrong() any {
 // it has at least that speed. The last set is every node that the job may use. A set holds those before it where one
 // set of labels can say so. They must not be changed.
 func (j *Job) Levels() []Speed {
-	if len(j.Speeds.levels) == 0 {
+	if len(j.Speeds.levels()) == 0 {
 		return []Speed{{On: j.Required, Factor: 1}}
 	}
 	if j.Required.IsAny() {
-		return j.Speeds.levels
+		return j.Speeds.levels()
 	}
-	out := slices.Clone(j.Speeds.levels)
+	out := slices.Clone(j.Speeds.levels())
 	for i := range out {
 		out[i].On = j.Required.And(out[i].On)
 	}
@@ -173,14 +190,14 @@ func (s EquivalenceSet) or(o EquivalenceSet) (EquivalenceSet, bool) {
 	switch {
 	case s.IsAny() || o.IsAny():
 		return AnyNode(), true
-	case s.text == o.text:
+	case s.text() == o.text():
 		return s, true
-	case len(s.terms) != len(o.terms):
+	case len(s.terms()) != len(o.terms()):
 		return EquivalenceSet{}, false
 	}
-	terms, differ := slices.Clone(s.terms), 0
+	terms, differ := slices.Clone(s.terms()), 0
 	for i := range terms {
-		a, b := s.terms[i], o.terms[i]
+		a, b := s.terms()[i], o.terms()[i]
 		if a.key != b.key {
 			return EquivalenceSet{}, false
 		}

@@ -57,7 +57,8 @@ type Options struct {
 	// than Cycle.
 	Stuck time.Duration
 	// Cluster are the options of a term's [adapters.Cluster]. Epoch and LearntUntil are set for each term. Now is Clock's,
-	// unless it is given. Resize is refused: an Instance's history does not learn what tasks use, not from Measure either.
+	// unless it is given. With Measure, the history also learns what tasks use: all quantities of package predict. Resize
+	// is refused: its predictor would not be the history of a term.
 	Cluster adapters.Options
 	// Explain has notes of jobs that wait say more than the policy's reason: what is short, who holds it until when, and
 	// what would make room.
@@ -109,7 +110,7 @@ func New(o Options) (*Instance, error) {
 				"%w: LeaseFor of %v, Cycle of %v, Save of %v, Stuck of %v, expected more than 0 and Stuck longer than Cycle",
 				adapters.ErrOptions, o.LeaseFor, o.Cycle, o.Save, o.Stuck)
 	}
-	if o.Cluster.Resize != nil { // its predictor would never learn what tasks use
+	if o.Cluster.Resize != nil { // its predictor would not be the history of a term
 		return nil, fmt.Errorf("%w: Cluster.Resize, which an Instance does not support", adapters.ErrOptions)
 	}
 	if _, err := o.Policy(); err != nil {
@@ -225,9 +226,18 @@ func (i *Instance) Schedule(ctx context.Context, t adapters.Term, driver adapter
 	return err
 }
 
+// learns are the options of the history.
+func (o *Options) learns() *predict.HistoryOptions {
+	if o.Cluster.Measure <= 0 {
+		return nil
+	}
+	return &predict.HistoryOptions{Quantities: []predict.Quantity{
+		predict.CPU, predict.CPUMax, predict.Memory, predict.MemoryMax, predict.CPUTime}}
+}
+
 // learnt reads the history. If the file is damaged, it has been renamed, and the scheduler learns anew.
 func (i *Instance) learnt() (*predict.History, time.Time, error) {
-	history, err := predict.NewHistory(nil)
+	history, err := predict.NewHistory(i.opt.learns())
 	if err != nil || i.opt.History == "" {
 		return history, time.Time{}, err
 	}

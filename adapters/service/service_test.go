@@ -25,6 +25,7 @@ import (
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/outlook"
+	"github.com/hedgesched/hedge/sched/usage"
 )
 
 // leaseFor is what the tests' lease is granted for.
@@ -126,6 +127,12 @@ func (d *driver) Observe(ctx context.Context, relist bool) (*adapters.View, erro
 	defer d.mu.Unlock()
 	d.cluster.Advance(time.Since(d.cluster.Now()))
 	return d.Driver.Observe(ctx, relist)
+}
+
+func (d *driver) Measure(ctx context.Context) ([]adapters.Sample, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.Driver.(adapters.Meter).Measure(ctx)
 }
 
 // program is an instance on a fake cluster with one node, and on the history's file.
@@ -257,6 +264,44 @@ func TestEstimates(t *testing.T) {
 	_, err := service.New(service.Options{Policy: fifo, LeaseFor: leaseFor, Estimates: &outlook.Config{Worlds: 1}})
 	require.ErrorIs(t, err, adapters.ErrOptions)
 	require.ErrorIs(t, err, outlook.ErrConfig)
+}
+
+// TestLearnsUsage: with Measure, later terms know what the tasks of earlier ones used. A file without usage is good.
+func TestLearnsUsage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told predict.Prediction
+		p := newProgram(t, func(o *service.Options) {
+			o.Cluster.Measure = time.Second
+			o.Observe = func(c *sched.Cycle) {
+				for i := range c.Snapshot.Pending {
+					told = c.Snapshot.Pending[i].Prediction
+				}
+			}
+		})
+		run := func(use usage.Level, ids ...string) {
+			for _, id := range ids {
+				require.NoError(t, p.cluster.Submit(fake.Job{Runtime: 20 * time.Second, Use: use,
+					Spec: sched.Job{ID: id, Tasks: 1, Attributes: map[string]string{"user": "ada"}}}))
+			}
+			require.NoError(t, p.run(t, 5*time.Minute))
+		}
+		before, err := predict.NewHistory(nil)
+		require.NoError(t, err)
+		require.NoError(t, before.Observe(predict.Observation{Runtime: 20,
+			Job: predict.Job{ID: "z", Attributes: map[string]string{"user": "ada"}}}))
+		require.NoError(t, p.history.Save(before, time.Now().Add(-time.Hour)))
+		run(usage.Level{CPU: 2, Memory: 30}, "a", "b", "c")
+		run(usage.Level{}, "d")
+		for q, want := range map[predict.Quantity]float64{predict.CPU: 2, predict.CPUMax: 2, predict.Memory: 30,
+			predict.MemoryMax: 30, predict.CPUTime: 40} {
+			got, ok := told.Usage.Of(q)
+			require.True(t, ok, q)
+			assert.InDelta(t, want, got.Point, want/10, q)
+			assert.Equal(t, 3, got.Samples, q)
+		}
+		assert.Equal(t, 4, told.Samples, "runtimes of the file without usage are known, too")
+		assert.NoFileExists(t, string(p.history)+".damaged")
+	})
 }
 
 // TestWithoutHistory: no file, and no complaint.

@@ -17,22 +17,29 @@ type Eviction struct {
 	//
 	// All tasks are taken to reach their peaks at once, which makes Life too large. Tasks that start in later plans are
 	// not known, and peaks may be forecast too low, which makes it too small. So it is corrected by what became of the
-	// jobs of the same priority of which Eviction told earlier. If more of them lost tasks than was told, Life grows by
-	// as much for later jobs.
+	// followed jobs of the same priority ([Policy.Follow]). If more of them lost tasks than was told, Life grows by as
+	// much for later jobs.
 	Life float64
 }
 
 // Eviction returns the probabilities, as the last plan has them, that a job that it started is evicted. It is false for
-// jobs that the plan did not start. It sums the job's machines anew, in about a millisecond for each. The policy
-// follows the jobs of which it told, to correct what it tells of others. So ask about all jobs that start, or about a
-// fair sample of them.
-func (p *Policy) Eviction(job string) (e Eviction, ok bool) {
+// jobs that the plan did not start. It sums the job's machines anew, in about a millisecond for each, and changes
+// nothing.
+func (p *Policy) Eviction(job string) (e Eviction, ok bool) { return p.eviction(job, false) }
+
+// Follow is [Policy.Eviction], and has the policy find out what becomes of the job, to correct what it tells of others.
+// So follow all jobs that start, or a fair sample of them. Parts of jobs are not followed.
+func (p *Policy) Follow(job string) (e Eviction, ok bool) { return p.eviction(job, true) }
+
+func (p *Policy) eviction(job string, follow bool) (e Eviction, ok bool) {
 	k := p.jobs[job]
 	if k == nil || k.started != p.cycle {
 		return Eviction{}, false
 	}
 	e = Eviction{Start: k.option.eviction, Life: p.lifelong(k)}
-	p.follow(k, e.Life)
+	if follow {
+		p.follow(k, e.Life)
+	}
 	if o := p.outcomes[k.job.Priority]; o != nil {
 		e.Life += float64((1 - e.Life) * o.otherwise())
 	}

@@ -1,10 +1,10 @@
 package distsched
 
-// What becomes of the jobs of which Eviction told corrects what it tells of later ones. Tasks that start later, and
+// What becomes of the jobs that are followed corrects what is told of later ones. Tasks that start later, and
 // forecasts that are too low, evict more tasks than the last plan can know of. How many more differs by priority, which
 // decides who is evicted first.
 
-// followed is a job of which Eviction told, until it is known what became of it.
+// followed is a job that Policy.Follow named, until it is known what became of it.
 type followed struct {
 	asked, open bool
 	ran         bool    // it was seen running since

@@ -47,10 +47,12 @@ func (s *story) empty() *schedtest.SnapshotBuilder { return schedtest.SnapshotOf
 func (s *story) life(j *schedtest.JobBuilder) float64 {
 	s.Helper()
 	s.plan(s.empty().Pending(j))
-	e, ok := s.p.Eviction(j.Job().ID)
+	e, ok := s.p.Follow(j.Job().ID)
 	require.True(s, ok)
-	again, _ := s.p.Eviction(j.Job().ID)
-	require.InDelta(s, e.Life, again.Life, 0, "asking twice changes nothing")
+	again, _ := s.p.Follow(j.Job().ID)
+	require.InDelta(s, e.Life, again.Life, 0, "following twice changes nothing")
+	asked, _ := s.p.Eviction(j.Job().ID)
+	require.Equal(s, e, asked)
 	return e.Life
 }
 
@@ -115,6 +117,19 @@ func TestEvictionLearns(t *testing.T) {
 			assert.InDelta(t, tt.want, s.life(light(t, "b", tt.priority, 1)), 1e-12)
 		})
 	}
+}
+
+// TestEvictionAloneLearnsNothing: of a job that nobody followed nothing is learnt, though it was asked about.
+func TestEvictionAloneLearnsNothing(t *testing.T) {
+	s := newStory(t)
+	a := light(t, "a", 0, 1)
+	s.plan(s.empty().Pending(a))
+	e, ok := s.p.Eviction("a")
+	require.True(t, ok)
+	require.Zero(t, e.Life)
+	s.plan(s.empty().Running(a, 0, "n0"))
+	s.plan(s.empty().Pending(a))
+	require.Zero(t, s.life(light(t, "b", 0, 1)))
 }
 
 // TestEvictionLearnsTheDifference: what was told is not learnt again. Of two jobs 0.25 was told each, and both were

@@ -24,7 +24,6 @@
 package hydra
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +49,7 @@ type Config struct {
 type Policy struct {
 	cfg    Config
 	placer place.Placer
-	order  orderer
+	table  table
 }
 
 // New returns a policy. Its error wraps [ErrConfig].
@@ -61,7 +60,7 @@ func New(cfg Config) (*Policy, error) {
 	if cfg.Name == "" {
 		cfg.Name = "hydra"
 	}
-	return &Policy{cfg: cfg, order: orderer{limit: cfg.Nodes}}, nil
+	return &Policy{cfg: cfg, table: table{order: orderer{limit: cfg.Nodes}}}, nil
 }
 
 // Name implements [sched.Policy].
@@ -76,37 +75,24 @@ type job struct {
 	due    float64 // +Inf without a deadline
 }
 
-// machine is a node and its queue.
-type machine struct {
-	node  int32
-	ready float64 // when the first of what runs there is expected to end
-	idle  bool
-	queue []task
-	cost  cost
-	// joins has, by job, what the job adds to the cost; it is not valid where the job cannot run.
-	joins []join
-}
-
-// join is what comes of a job's joining a queue: the cost that it adds, and the queue with it.
-type join struct {
-	cost  cost
-	queue []task
-	valid bool
-}
-
-// Plan implements [sched.Policy]. It returns the error of [sched.CheckSnapshot].
-func (p *Policy) Plan(_ context.Context, s *sched.Snapshot) (*sched.Plan, error) {
+// Plan implements [sched.Policy]. It returns the error of [sched.CheckSnapshot], or of ctx if that ends before the
+// queues are made.
+func (p *Policy) Plan(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
 	if err := sched.CheckSnapshot(s); err != nil {
 		return nil, err
 	}
 	p.placer.Reset(s)
 	plan := &sched.Plan{Rest: sched.Reason{Code: sched.ReasonWaiting, Probability: sched.UnknownProbability}}
 	jobs := p.admit(s, plan)
-	machines := p.machines(s)
+	p.survey(s)
+	machines := p.table.machines
 	if !slices.ContainsFunc(machines, func(m machine) bool { return m.idle }) {
 		return plan, nil
 	}
-	p.assign(s, jobs, machines)
+	p.list(s, jobs)
+	if err := p.table.assign(ctx); err != nil {
+		return nil, err
+	}
 	for i := range machines {
 		if m := &machines[i]; m.idle && len(m.queue) > 0 {
 			j := &jobs[m.queue[0].job]
@@ -156,18 +142,16 @@ func (p *Policy) admit(s *sched.Snapshot, plan *sched.Plan) []job {
 	return jobs
 }
 
-// machines lists the nodes, with when each is expected to have room again: when the first of its jobs ends.
-func (p *Policy) machines(s *sched.Snapshot) []machine {
-	out := make([]machine, s.Nodes.Len())
-	for i := range out {
-		out[i] = machine{node: int32(i), idle: true}
-	}
+// survey empties the queues of the nodes, and works out when each is expected to have room again: when the first of its
+// jobs ends.
+func (p *Policy) survey(s *sched.Snapshot) {
+	machines := p.table.empty(s.Nodes.Len())
 	for i := range s.Running {
 		r := &s.Running[i]
 		left := max(float64(r.Prediction.Point*sched.Stretch(r.Speed))-s.Now.Sub(r.Started).Seconds(), s.Cycle.Seconds(), 1)
 		for _, nt := range r.Nodes {
 			if at, ok := s.Nodes.Index(nt.Node); ok {
-				m := &out[at]
+				m := &machines[at]
 				if m.idle || left < m.ready {
 					m.ready = left
 				}
@@ -175,66 +159,25 @@ func (p *Policy) machines(s *sched.Snapshot) []machine {
 			}
 		}
 	}
-	return out
 }
 
-// assign fills the queues.
-func (p *Policy) assign(s *sched.Snapshot, jobs []job, machines []machine) {
-	for i := range machines {
-		machines[i].joins = make([]join, len(jobs))
-		for j := range jobs {
-			p.weigh(s, &machines[i], jobs, j)
-		}
-	}
-	open := make([]bool, len(jobs))
-	for j := range open {
-		open[j] = true
-	}
-	for range jobs {
-		best, on := -1, -1
-		for i := range machines {
-			for j := range jobs {
-				at := &machines[i].joins[j]
-				if open[j] && at.valid && (best < 0 || at.cost.less(machines[on].joins[best].cost)) {
-					best, on = j, i
+// list writes down which jobs may join which queues, and how long they run there.
+func (p *Policy) list(s *sched.Snapshot, jobs []job) {
+	t := &p.table
+	t.resize(len(jobs))
+	for j := range jobs {
+		k := &jobs[j]
+		t.jobs[j] = task{job: j, due: k.due, waited: k.waited}
+		levels := s.Pending[k.index].Job.Levels()
+		for l := len(levels) - 1; l >= 0; l-- { // a faster level overrules those after it
+			length := float64(k.full * sched.Stretch(levels[l].Factor))
+			nodes := s.Nodes.Site(levels[l].On, k.site.Demand).Nodes
+			for i, n := range nodes {
+				if t.machines[n].idle && !p.placer.FitsAtLeast(k.site.Demand, nodes[i:i+1], 1) {
+					continue
 				}
-			}
-		}
-		if best < 0 {
-			return // no machine may run what is left
-		}
-		m := &machines[on]
-		m.queue, m.cost, open[best] = m.joins[best].queue, m.cost.plus(m.joins[best].cost), false
-		for j := range jobs {
-			if open[j] {
-				p.weigh(s, m, jobs, j)
+				*t.join(int(n), j) = join{length: length, possible: true}
 			}
 		}
 	}
 }
-
-// weigh works out what a job adds to the cost of a machine.
-func (p *Policy) weigh(s *sched.Snapshot, m *machine, jobs []job, j int) {
-	k, at := &jobs[j], &m.joins[j]
-	if _, on := slices.BinarySearch(k.site.Nodes, m.node); !on {
-		return
-	}
-	if m.idle && !p.placer.FitsAtLeast(k.site.Demand, []int32{m.node}, 1) {
-		return
-	}
-	speed := s.Pending[k.index].Job.Speeds.On(s.Nodes.Node(int(m.node)).Labels)
-	queue := append(slices.Clone(m.queue), task{job: j, length: float64(k.full * sched.Stretch(speed)), due: k.due,
-		waited: k.waited})
-	total := p.order.best(queue, m.ready)
-	*at = join{cost: total.minus(m.cost), queue: queue, valid: true}
-}
-
-// cost is what a queue costs, or a difference of such costs.
-type cost struct{ late, done float64 }
-
-func (c cost) less(o cost) bool {
-	return cmp.Or(cmp.Compare(c.late, o.late), cmp.Compare(c.done, o.done)) < 0
-}
-
-func (c cost) plus(o cost) cost  { return cost{c.late + o.late, c.done + o.done} }
-func (c cost) minus(o cost) cost { return cost{c.late - o.late, c.done - o.done} }

@@ -16,13 +16,6 @@ func (e *Estimator) begins(c *cycle, j *candidate, o *Outlook) {
 
 // ends adds the runtime to the start, and computes the probability of meeting the deadline.
 func (e *Estimator) ends(c *cycle, j *candidate, stage int, o *Outlook) {
-	runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
-	if j.forecast != runtime {
-		j.forecast = runtime
-		for i := range j.runtimes {
-			j.runtimes[i] = runtime.Quantile((float64(i) + 0.5) / parts)
-		}
-	}
 	e.scratch = e.scratch[:0]
 	met, due := 0.0, j.traits.deadline-c.now
 	for a := range parts {
@@ -31,12 +24,12 @@ func (e *Estimator) ends(c *cycle, j *candidate, stage int, o *Outlook) {
 			e.scratch = append(e.scratch, start+float64(j.slow*x))
 		}
 		if j.job.Deadline > 0 && due > start {
-			fast, off := runtime.CDF((due-start)/j.fast), runtime.CDF((due-start)/j.off)
+			fast, off := j.met((due-start)/j.fast), j.met((due-start)/j.off)
 			met += (fast + float64((off-fast)*e.slow.share())) / parts
 		}
 	}
 	slices.SortFunc(e.scratch, cmp.Compare[float64])
-	shortest, _ := runtime.Bounds()
+	shortest, _ := j.forecast.Bounds()
 	for l, p := range toldLevels {
 		o.End.at[l] = max(quantileOf(e.scratch, p), o.Start.at[l]+float64(j.slow*shortest))
 	}

@@ -81,6 +81,7 @@ func (e *Estimator) take(s *sched.Snapshot, plan *sched.Plan) *cycle {
 		c.total[i%width] += x
 		c.free[i%width] += max(0, s.Free[i])
 	}
+	e.peers.see(s, e.round)
 	for i := range s.Running {
 		r := &s.Running[i]
 		size := e.sizeOf(c, r.Job)
@@ -145,6 +146,7 @@ func (e *Estimator) pend(c *cycle, index int) {
 		e.recent.add(&a)
 	}
 	w.seen = e.round
+	e.foresee(w, p)
 	if d := c.decision[p.Job.ID]; d != nil && d.Kind == sched.Start {
 		add(c.free, size, -1)
 		slow := sched.Stretch(c.snap.Nodes.Speed(p.Job, d.Nodes))
@@ -284,14 +286,13 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 			continue
 		}
 		left++
-		runtime := forecast(j.pending.Prediction.Dist, j.pending.Prediction.Point)
 		u := mix(j.hash ^ salt)
 		slow := stretchOn(j.job)
 		if j.job.Speeds.Uneven() && uniform(mix(u)) < e.slow.share() {
 			slow = stretchOff(j.job)
 		}
 		w.add(entry{key: j.traits.key(order), seq: int32(i), at: int32(i), size: j.size,
-			until: e.until(&j.traits, c.now), runtime: float64(slow * runtime.Quantile(draw(u, number)))})
+			until: e.until(&j.traits, c.now), runtime: float64(slow * j.outlived.quantile(j.forecast, draw(u, number)))})
 	}
 	w.line()
 	most := len(c.jobs) + 200

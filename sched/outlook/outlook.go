@@ -9,6 +9,10 @@
 // and the world, not on the cycle, so an estimate changes only when something has happened. Samples are kept: if many
 // jobs wait, each cycle renews a few worlds only.
 //
+// A forecast is made from jobs that have completed. That of a waiting job is first corrected by its peers, the latest
+// runs of the feature value that it was made from, also those that still run. Where dozens of these have run for longer
+// than most did before, the job is not expected to be short.
+//
 // The result is then corrected by how earlier estimates came out. The ratio of the true wait to the estimated wait is
 // learnt for short and for long waits, from jobs that have started and from jobs that still wait. So the estimates take
 // in what the simulation cannot know: drift of the load, and departures of the policy from its order. Then intervals
@@ -106,6 +110,7 @@ type Estimator struct {
 	slow      slowed
 	odds      [stages]odds.Calibrator
 	promises  promises
+	peers     peers
 	turn      int // the order to ask next
 	givesUp   float64
 	world     world
@@ -126,7 +131,8 @@ func New(c Config) (*Estimator, error) {
 	case c.Work < 1:
 		return nil, fmt.Errorf("%w: work of %d, want at least 1", ErrConfig, c.Work)
 	}
-	e := &Estimator{config: c, jobs: map[string]*waiting{}, promises: promises{of: map[string]*promise{}}}
+	e := &Estimator{config: c, jobs: map[string]*waiting{}, promises: promises{of: map[string]*promise{}},
+		peers: peers{groups: map[value]*group{}, runs: map[string]*run{}}}
 	for i := range e.odds {
 		e.odds[i] = odds.New()
 	}
@@ -146,7 +152,9 @@ type waiting struct {
 	samples  []float64
 	tellings []telling
 	forecast dist.Distribution
-	runtimes [parts]float64 // quantiles of forecast
+	knots    [steps - 1]float64 // quantiles of forecast
+	outlived outlived
+	runtimes [parts]float64 // quantiles of forecast, corrected by outlived
 }
 
 // telling is an estimate, kept to be compared with the outcome.

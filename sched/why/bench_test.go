@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,10 +13,12 @@ import (
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/baseline"
+	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/threesigma"
 	"github.com/hedgesched/hedge/sched/whatif"
 	"github.com/hedgesched/hedge/sched/why"
+	"github.com/hedgesched/hedge/solver/native"
 )
 
 // backlog is a cluster of whole nodes that is full but for a few, with a long queue.
@@ -48,33 +51,42 @@ func backlog(b *testing.B, nodes, pending int) *sched.Snapshot {
 }
 
 // BenchmarkExplain explains the jobs of a long queue one by one. It reports the 99th percentile, and how many plans an
-// explanation makes: under 3sigma these take nearly all of the time.
+// explanation makes: under 3sigma and keep these take nearly all of the time. Their policies share an engine, which
+// then uses its memory again.
 func BenchmarkExplain(b *testing.B) {
 	edf := func() (sched.Policy, error) { return baseline.NewEDF(), nil }
-	sigma := func() (sched.Policy, error) { return threesigma.New(threesigma.Config{}) }
+	engine := native.New(nil)
+	sigma := func() (sched.Policy, error) { return threesigma.New(threesigma.Config{Solver: engine}) }
+	ours := func() (sched.Policy, error) { return keep.New(keep.Config{Plan: threesigma.Config{Solver: engine}}) }
 	for _, size := range []struct{ nodes, pending int }{{256, 1_000}, {1_000, 10_000}} {
 		s := backlog(b, size.nodes, size.pending)
 		for _, c := range []struct {
 			name   string
 			policy func() (sched.Policy, error)
 			tried  bool
-		}{{"room", edf, false}, {"tried", edf, true}, {"tried, 3sigma", sigma, true}} {
+			at     int // threads
+		}{
+			{"room", edf, false, 1},
+			{"tried", edf, true, 1},
+			{"tried, 3sigma", sigma, true, 1}, {"tried, 3sigma, two at once", sigma, true, 2},
+			{"tried, keep", ours, true, 1},
+		} {
 			b.Run(fmt.Sprintf("nodes=%d/pending=%d/%s", size.nodes, size.pending, c.name), func(b *testing.B) {
-				explainAll(b, s, whatif.Fresh(c.policy), c.tried)
+				explainAll(b, s, whatif.Fresh(c.policy), c.tried, c.at)
 			})
 		}
 	}
 }
 
-func explainAll(b *testing.B, s *sched.Snapshot, planner whatif.Planner, tried bool) {
+func explainAll(b *testing.B, s *sched.Snapshot, planner whatif.Planner, tried bool, threads int) {
 	b.Helper()
 	plan, err := planner(context.Background(), s)
 	require.NoError(b, err)
-	var plans int
-	var options why.Options
+	var plans atomic.Int64
+	options := why.Options{Threads: threads}
 	if tried {
 		options.Plan = func(ctx context.Context, s *sched.Snapshot) (*sched.Plan, error) {
-			plans++
+			plans.Add(1)
 			return planner(ctx, s)
 		}
 	}
@@ -91,7 +103,7 @@ func explainAll(b *testing.B, s *sched.Snapshot, planner whatif.Planner, tried b
 	}
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1e3, "p99-ms")
-	b.ReportMetric(float64(plans)/float64(b.N), "plans/op")
+	b.ReportMetric(float64(plans.Load())/float64(b.N), "plans/op")
 }
 
 // BenchmarkNew is the work for a cycle before its first explanation.

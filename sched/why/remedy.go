@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hedgesched/hedge/sched"
@@ -50,28 +52,82 @@ type Remedy struct {
 	Smallest bool `json:"smallest"`
 }
 
+// search looks for a remedy of one kind.
+type search func(*trial, *waiting, *Explanation) (*Remedy, error)
+
+// searches are those of all kinds, in the order of explanations.
+func searches() []search {
+	return []search{
+		(*trial).fewer, (*trial).anywhere, (*trial).end, (*trial).withdraw, (*trial).grow, (*trial).urge,
+	}
+}
+
 // remedies searches for a remedy of each kind.
 func (e *Explainer) remedies(ctx context.Context, x *Explanation, j *waiting) error {
-	t := &trial{Explainer: e, ctx: ctx, job: j.job.ID}
-	for _, kind := range []func(*waiting, *Explanation) (*Remedy, error){
-		t.fewer, t.anywhere, t.end, t.withdraw, t.grow, t.urge,
-	} {
-		r, err := kind(j, x)
-		if r != nil {
-			r.Starts = e.opt.Plan != nil
-			x.Remedies = append(x.Remedies, *r)
+	all := searches()
+	found := e.together(ctx, x, j, all)
+	left := e.opt.Tries
+	for i, kind := range all {
+		var f finding
+		if found != nil {
+			f = found[i]
+		}
+		if found == nil || f.tries > left && left < e.opt.Tries { // it had more tries than are left to it
+			f = e.find(ctx, x, j, kind, left)
+		}
+		left = max(0, left-f.tries)
+		if f.remedy != nil {
+			f.remedy.Starts = e.opt.Plan != nil
+			x.Remedies = append(x.Remedies, *f.remedy)
 		}
 		switch {
-		case err == nil:
+		case f.err == nil:
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case ended(err) != nil:
-			return fmt.Errorf("why: job %q: %w", j.job.ID, err)
+		case ended(f.err) != nil:
+			return fmt.Errorf("why: job %q: %w", j.job.ID, f.err)
 		default:
 			return nil
 		}
 	}
 	return nil
+}
+
+// finding is what a search has found, and the tries that it took.
+type finding struct {
+	remedy *Remedy
+	err    error
+	tries  int
+}
+
+// find searches for a remedy of one kind with a limited number of tries.
+func (e *Explainer) find(ctx context.Context, x *Explanation, j *waiting, kind search, limit int) finding {
+	t := &trial{Explainer: e, ctx: ctx, job: j.job.ID, limit: limit}
+	r, err := kind(t, j, x)
+	return finding{r, err, t.tries}
+}
+
+// together makes all searches, each with all tries, on as many goroutines as [Options].Threads allows. It returns nil
+// if only one is allowed or nothing is planned. When it returns, the goroutines have ended.
+func (e *Explainer) together(ctx context.Context, x *Explanation, j *waiting, all []search) []finding {
+	threads := min(e.opt.Threads, len(all))
+	if threads < 2 || e.opt.Plan == nil {
+		return nil
+	}
+	found := make([]finding, len(all))
+	var next atomic.Int64
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < len(all); i = int(next.Add(1)) - 1 {
+			found[i] = e.find(ctx, x, j, all[i], e.opt.Tries)
+		}
+	}
+	var others sync.WaitGroup
+	for range threads - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	return found
 }
 
 // fewer makes the gang smaller.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/whatif"
@@ -17,7 +18,9 @@ type trial struct {
 	*Explainer
 	ctx   context.Context
 	job   string
+	limit int // of tries
 	tries int
+	known map[string]bool // what trials said, by their changes
 }
 
 // starts reports whether the policy starts the job in a snapshot with these changes. Without changes it does not, as
@@ -29,7 +32,11 @@ func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 	if err := t.ctx.Err(); err != nil {
 		return false, err
 	}
-	if t.tries++; t.tries > t.opt.Tries {
+	key := texts(changes)
+	if ok, known := t.known[key]; known {
+		return ok, nil
+	}
+	if t.tries++; t.tries > t.limit {
 		return false, errTries
 	}
 	changed, err := whatif.Apply(t.snap, changes)
@@ -40,15 +47,30 @@ func (t *trial) starts(changes ...whatif.Change) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(plan.Decisions, func(d sched.Decision) bool {
+	ok := slices.ContainsFunc(plan.Decisions, func(d sched.Decision) bool {
 		return d.Kind == sched.Start && d.Job == t.job
-	}), nil
+	})
+	if t.known == nil {
+		t.known = map[string]bool{}
+	}
+	t.known[key] = ok
+	return ok, nil
+}
+
+// texts writes changes as one text.
+func texts(changes []whatif.Change) string {
+	var b strings.Builder
+	for i := range changes {
+		b.WriteString(changes[i].String())
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // least finds a size from 1 to most with which the job starts, though it does not with a size one smaller; 0 means that
-// none was found. The search doubles its steps away from the guess, then bisects. Without a planner it returns the
-// guess itself. Size 0 stands for no change. Settled reports that the next smaller size was tried and did not start the
-// job.
+// none was found. The search makes ever larger steps away from the guess, then bisects. Without a planner it returns
+// the guess itself. Size 0 stands for no change. Settled reports that the next smaller size was tried and did not start
+// the job.
 func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (size int, settled bool, err error) {
 	if most < 1 {
 		return 0, false, nil
@@ -92,7 +114,7 @@ func (t *trial) least(guess, most int, change func(size int) []whatif.Change) (s
 			return 0, false, err
 		}
 		hi = most
-		for step := 1; lo+step < hi; step *= 2 {
+		for step := 1; lo+step < hi; step *= 4 { // sizes far from the guess are not rare, and each costs a plan
 			if ok, err = try(lo + step); err != nil {
 				return hi, false, ended(err)
 			}

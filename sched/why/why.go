@@ -27,13 +27,19 @@ var ErrUnknownJob = errors.New("why: no such job")
 
 // Options configure an [Explainer]. The zero value is ready for use.
 type Options struct {
-	// Plan plans the changed snapshots on which remedies are tried. An explanation then takes about as long as ten plans.
+	// Plan plans the changed snapshots on which remedies are tried. An explanation then takes about as long as a dozen
+	// plans, and longer if many jobs must end together. Policies that solve plan faster if they share an engine.
 	// If Plan is nil, nothing is tried: remedies are computed from the room beside the plan, only those of the kinds
 	// [FewerTasks], [AnotherSet], [JobsEnd] and [MoreNodes] are given, and [Remedy].Starts is false.
 	Plan whatif.Planner
 	// Tries limits the plans made for one explanation; 0 or less means 300. When they are used up, the search ends: kinds
 	// not yet searched are left out, and a remedy found by then may have [Remedy].Smallest false.
 	Tries int
+	// Threads is the number of kinds of remedies that are searched for at the same time; 0 or less means 1, and more than
+	// there are kinds is no use. If it is above 1, Plan must be safe for concurrent use. That of [whatif.Fresh] is, as
+	// long as its policies share nothing, or only an engine that is. The explanation is the same for any number. Where
+	// Tries are not enough for all kinds, up to as many plans are made for each and not used.
+	Threads int
 }
 
 // State says whether a job waits, runs, or is about to change from one to the other.

@@ -10,7 +10,7 @@
 //
 // The simulator of package sim schedules completions in a [Queue]. [Core] and [Lane] are for simulations in which
 // schedulers and a hundred thousand workers send each other messages of constant delay, as in package published.
-// [Queue.Retime] is for machines whose tasks slow each other down; nothing in this module is simulated that way yet.
+// [Queue.Retime] is for machines whose tasks slow each other down.
 package event
 
 import "time"

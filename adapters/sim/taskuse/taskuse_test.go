@@ -34,6 +34,9 @@ func TestValidate(t *testing.T) {
 		"too long":       func(g *taskuse.Segment) { g.Duration = taskuse.MaxSegment + 1 },
 		"CPU below 0":    func(g *taskuse.Segment) { g.CPU = -1 },
 		"CPU is NaN":     func(g *taskuse.Segment) { g.CPU = math.NaN() },
+		"endless CPU":    func(g *taskuse.Segment) { g.CPU = math.Inf(1) },
+		"memory below 0": func(g *taskuse.Segment) { g.Memory = -1 },
+		"memory is NaN":  func(g *taskuse.Segment) { g.Memory = math.NaN() },
 		"endless memory": func(g *taskuse.Segment) { g.Memory = math.Inf(1) },
 	} {
 		bad := good
@@ -42,6 +45,7 @@ func TestValidate(t *testing.T) {
 		require.ErrorContains(t, taskuse.Series{good, bad}.Validate(), "segment 1", name)
 	}
 	require.NoError(t, taskuse.Series{good}.Validate())
+	require.NoError(t, taskuse.Series{{Duration: time.Second}}.Validate(), "a task may use nothing")
 	require.ErrorIs(t, taskuse.Series{}.Validate(), taskuse.ErrSeries)
 	long := make(taskuse.Series, 200)
 	for i := range long {

@@ -56,7 +56,7 @@ func (p *chronus) next(job *Job) (string, error) {
 		return "zero runtime", nil
 	}
 	if tooSoon(job) {
-		return "", p.wrong(p.times, wantDeadline(job)).because(deadlineTooSoon)
+		return "", p.wrong(p.times, "a last time of at least the duration, "+inSeconds(job.Runtime)).because(deadlineTooSoon)
 	}
 	for name, column := range map[string]int{"user": p.user, "name": p.model} {
 		if b := p.field(column); b != nil {
@@ -79,8 +79,8 @@ func (p *chronus) steps(job *Job) error {
 			return p.wrong(p.values, "as many values as expect_time_list has times")
 		}
 		by, ok := duration(t)
-		if !ok || len(job.Steps) > 0 && by <= job.Steps[len(job.Steps)-1].By {
-			return p.wrong(p.times, "rising seconds from 0 to 3e9, joined by -")
+		if !ok || by == 0 || len(job.Steps) > 0 && by <= job.Steps[len(job.Steps)-1].By {
+			return p.wrong(p.times, "rising seconds above 0, up to 3e9, joined by -")
 		}
 		value, ok := worth(v)
 		if !ok || len(job.Steps) > 0 && value > job.Steps[len(job.Steps)-1].Value {
@@ -89,9 +89,6 @@ func (p *chronus) steps(job *Job) error {
 		job.Steps = append(job.Steps, Step{By: by, Value: value})
 	}
 	job.Deadline = job.Steps[len(job.Steps)-1].By
-	if job.Deadline == 0 {
-		return p.wrong(p.times, "a time above 0")
-	}
 	return nil
 }
 
@@ -100,8 +97,8 @@ const maxWorth = 1e12
 
 // worth parses a value above 0.
 func worth[T text](b T) (float64, bool) {
-	v, err := strconv.ParseFloat(string(b), 64)
-	return v, err == nil && v > 0 && v <= maxWorth && !math.IsNaN(v)
+	v, ok := number(b)
+	return v, ok && v > 0 && v <= maxWorth
 }
 
 // gpuTasks gives the job a task of one GPU for each that it holds.

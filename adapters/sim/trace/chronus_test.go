@@ -54,6 +54,9 @@ func TestChronusRefuses(t *testing.T) {
 		{"1,v,1,0,1,m,10,1,20-30,8-10,0,soft", "expect_value_list"},
 		{"1,v,1,0,1,m,10,1,20,0,0,strict", "expect_value_list"},
 		{"1,v,1,0,1,m,10,1,20,NaN,0,strict", "expect_value_list"},
+		{"1,v,1,0,1,m,10,1,20,1_0,0,strict", "expect_value_list"},
+		{"1,v,1,0,1,m,10,1,20,0x1p3,0,strict", "expect_value_list"},
+		{"1,v,1,0,1,m,10,1,0-20,10-8,0,soft", "expect_time_list"},
 		{"1,v,1,0,1,m,10,1,,10,0,strict", "expect_time_list"},
 		{"1,v,1,0,1,m,10,1,9,10,0,strict", "expect_time_list"},
 		{"1,v,1,0,1,m,10,1,20,10,2,strict", "best_effort"},
@@ -69,6 +72,10 @@ func TestChronusRefuses(t *testing.T) {
 		require.ErrorAs(t, err, &bad, tt.row)
 		assert.Equal(t, tt.field, bad.Field, tt.row)
 	}
+	s, err := trace.NewReader(strings.NewReader(chronusHead+"1,v,1,0,1,m,10,1,9,10,0,strict\n"), "x", nil, nil)
+	require.NoError(t, err)
+	_, err = s.Read()
+	require.ErrorContains(t, err, `found "9", expected a last time of at least the duration, 10;`)
 	log := collected(t, chronusHead+"1,v,0,0,1,m,10,1,20,10,0,strict\n2,v,1,0,1,m,0,1,20,10,0,strict\n"+chronusRows, nil)
 	assert.Equal(t, map[string]int{"no GPUs": 1, "zero runtime": 1}, log.Skipped)
 }

@@ -126,8 +126,11 @@ const deadlineTooSoon = "deadline below the runtime"
 // is mostly one of another unit or origin.
 func tooSoon(job *Job) bool { return job.Deadline > 0 && job.Deadline < job.Runtime }
 
+// inSeconds is a time as the errors about records have it.
+func inSeconds(d time.Duration) string { return string(seconds.Append(nil, d)) }
+
 func wantDeadline(job *Job) string {
-	return "seconds since submission, at least the runtime " + string(seconds.Append(nil, job.Runtime)) + ", or nothing"
+	return "seconds since submission, at least the runtime " + inSeconds(job.Runtime) + ", or nothing"
 }
 
 const (
@@ -136,7 +139,7 @@ const (
 )
 
 func wantLater(last time.Duration) string {
-	return "a time not before " + string(seconds.Append(nil, last)) + ", the job's before"
+	return "a time not before " + inSeconds(last) + ", the job's before"
 }
 
 // rest fills in what a job may have any number of.

@@ -26,7 +26,14 @@ func newHydra(l lines) (*hydra, error) {
 		return p, err
 	}
 	for i := p.ddl + 1; i < len(p.names); i++ {
-		p.types = append(p.types, metaColumn{i, p.names[i]})
+		var column int
+		if p.names[i] == "" {
+			return p, p.bad("columns", "one without a name after ddl", "a type of GPUs")
+		}
+		if err := p.columns(map[string]*int{p.names[i]: &column}); err != nil {
+			return p, err
+		}
+		p.types = append(p.types, metaColumn{column, p.names[i]})
 	}
 	if len(p.types) == 0 || len(p.types) > maxSpeeds {
 		return p, p.bad("columns", strconv.Itoa(len(p.types))+" after ddl", "1 to 16, the types of GPUs")
@@ -54,7 +61,8 @@ func (p *hydra) next(job *Job) (string, error) {
 			return "", p.wrong(p.ddl, "inf, or seconds after the submission, at most 3e9")
 		}
 		if job.Deadline = due - job.Submit; tooSoon(job) {
-			return "", p.wrong(p.ddl, wantDeadline(job)).because(deadlineTooSoon)
+			return "", p.wrong(p.ddl, "inf, or a time after the submission by at least the shortest runtime, "+
+				inSeconds(job.Runtime)).because(deadlineTooSoon)
 		}
 	}
 	job.Tasks, job.Demand, job.Wait = 1, map[string]float64{"gpu": 1}, WaitUnknown

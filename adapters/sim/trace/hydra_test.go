@@ -48,8 +48,19 @@ func TestHydraRefuses(t *testing.T) {
 		require.ErrorAs(t, err, &bad, tt.row)
 		assert.Equal(t, tt.field, bad.Field, tt.row)
 	}
-	_, err := trace.NewReader(strings.NewReader("job_name,norm_job_submit_time,ddl\n"), "x", nil, nil)
-	require.ErrorContains(t, err, "the types of GPUs")
+	for head, want := range map[string]string{
+		"":       "the types of GPUs",
+		",A,B,A": `found "A" twice, expected each column once`,
+		",A,":    "found one without a name after ddl, expected a type of GPUs",
+	} {
+		_, err := trace.NewReader(strings.NewReader("job_name,norm_job_submit_time,ddl"+head+"\n"), "x", nil, nil)
+		require.ErrorContains(t, err, want)
+	}
+	s, err := trace.NewReader(strings.NewReader(hydraHead+"0,a,10,15,9,8,7\n"), "x", nil, nil)
+	require.NoError(t, err)
+	_, err = s.Read()
+	require.ErrorContains(t, err, `ddl: found "15", expected inf, or a time after the submission by at least the shortest `+
+		"runtime, 7;")
 }
 
 // TestSpeedsInJSONL: speeds are written, read back, and refused where they make no sense; CSV has none.

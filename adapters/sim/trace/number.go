@@ -170,11 +170,17 @@ func amount[T text](s T) (float64, bool) {
 	if len(s) > 64 {
 		return 0, false
 	}
-	f, err := strconv.ParseFloat(string(s), 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
+	f, ok := number(s)
+	return f, ok && f >= 0
+}
+
+// number parses a finite number as logs have it: not in Go's hexadecimal, nor with underscores between the digits.
+func number[T text](s T) (float64, bool) {
+	if strings.ContainsAny(string(s), "_xX") {
 		return 0, false
 	}
-	return f, true
+	f, err := strconv.ParseFloat(string(s), 64)
+	return f, err == nil && !math.IsNaN(f) && !math.IsInf(f, 0)
 }
 
 // count parses a number of tasks.

@@ -175,13 +175,14 @@ func (b *builder) stepped(steps []trace.Step) (*utility.Curve, error) {
 // run ends, so that late jobs are still worth running.
 func beHorizon(span time.Duration) time.Duration { return max(24*time.Hour, 20*span) }
 
-// prefer makes the job prefer a random PreferShare of the racks, at least one.
+// prefer makes the job prefer a random PreferShare of the racks, at least one. A job whose log says how fast it runs on
+// which nodes keeps that.
 func (b *builder) prefer(j *sim.Job) {
 	n := int(math.Round(b.spec.PreferShare * float64(b.spec.Racks)))
 	if b.spec.PreferShare > 0 {
 		n = max(n, 1)
 	}
-	if n == 0 || n == b.spec.Racks || b.spec.PreferSlowdown == 1 {
+	if n == 0 || n == b.spec.Racks || len(j.Speeds.Of()) > 0 || b.spec.PreferSlowdown == 1 {
 		return
 	}
 	racks := make([]string, n)

@@ -31,7 +31,7 @@ type whole struct {
 // dag builds a workload of whole jobs, as window does of single ones.
 func (b *builder) dag() (*Workload, error) {
 	wholes := gather(b.jobs)
-	if !slices.ContainsFunc(b.jobs, func(j trace.Job) bool { return j.Of != "" || len(j.After) > 0 }) {
+	if !slices.ContainsFunc(b.jobs, func(j *trace.Job) bool { return j.Of != "" || len(j.After) > 0 }) {
 		wholes = b.makeWholes()
 	}
 	for _, w := range wholes {
@@ -48,20 +48,22 @@ func (b *builder) dag() (*Workload, error) {
 	for _, w := range wholes {
 		b.wholes[w.id] = w
 		first := &w.stages[0]
-		b.jobs = append(b.jobs, trace.Job{ID: w.id, Line: first.Line, Submit: first.Submit, Wait: trace.WaitUnknown,
+		b.jobs = append(b.jobs, &trace.Job{ID: w.id, Line: first.Line, Submit: first.Submit, Wait: trace.WaitUnknown,
 			Runtime: w.path, Tasks: w.width, Outcome: trace.Finished})
-		b.past = append(b.past, w.stages...)
+		for i := range w.stages {
+			b.past = append(b.past, &w.stages[i])
+		}
 	}
 	return b.window()
 }
 
 // gather groups stages into whole jobs. All stages of a job are submitted with its first. Whole jobs are in the order
 // of their first stages.
-func gather(jobs []trace.Job) []*whole {
+func gather(jobs []*trace.Job) []*whole {
 	var out []*whole
 	at := map[string]*whole{}
 	for i := range jobs {
-		j := jobs[i]
+		j := *jobs[i]
 		id := cmp.Or(j.Of, j.ID)
 		w := at[id]
 		if w == nil {
@@ -88,7 +90,7 @@ func (b *builder) makeWholes() []*whole {
 	wanted := map[string]int{}
 	var out []*whole
 	for i := range b.jobs {
-		j := b.jobs[i]
+		j := *b.jobs[i]
 		if b.refuse(&j) != "" {
 			b.skipped[b.refuse(&j)]++
 			continue

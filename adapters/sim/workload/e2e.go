@@ -145,7 +145,7 @@ func (b *builder) fit() (*model, error) {
 	m := &model{}
 	var points []float64
 	for i := range b.jobs {
-		j := &b.jobs[i]
+		j := b.jobs[i]
 		if why := b.refuse(j); why != "" {
 			b.skipped[why]++
 			continue

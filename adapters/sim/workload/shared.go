@@ -84,7 +84,7 @@ func BuildShared(ctx context.Context, jobs []trace.Job, fill *Fill, spec *Shared
 	b := &sharedBuilder{spec: spec, fill: fill, skipped: map[string]int{},
 		target: spec.Load * float64(spec.Nodes) * spec.Machine.CPU * spec.Hours * 3600}
 	w := &Shared{}
-	chosen, err := b.segment(ctx, sorted, w)
+	chosen, err := b.segment(ctx, copies(sorted), w)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func BuildShared(ctx context.Context, jobs []trace.Job, fill *Fill, spec *Shared
 		if len(train) > 0 {
 			sorted, end = train, daysAfter(train, w.Start)
 		}
-		if err := b.history(ctx, w, sorted, end); err != nil {
+		if err := b.history(ctx, w, copies(sorted), end); err != nil {
 			return nil, err
 		}
 	}

@@ -25,7 +25,7 @@ func (b *builder) history(start time.Duration) []Sample {
 	}
 	var out []Sample
 	for i := range jobs {
-		j := &jobs[i]
+		j := jobs[i]
 		if done := endOf(j); finished(j) && done <= end {
 			out = append(out, sampleOf(j, end))
 		}
@@ -39,11 +39,11 @@ func endOf(j *trace.Job) time.Duration {
 }
 
 // daysAfter is the first instant, at start's time of the day, by which all of jobs had completed.
-func daysAfter(jobs []trace.Job, start time.Duration) time.Duration {
+func daysAfter(jobs []*trace.Job, start time.Duration) time.Duration {
 	var last time.Duration
 	for i := range jobs {
-		if finished(&jobs[i]) {
-			last = max(last, endOf(&jobs[i]))
+		if finished(jobs[i]) {
+			last = max(last, endOf(jobs[i]))
 		}
 	}
 	const day = 24 * time.Hour

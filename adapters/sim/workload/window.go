@@ -26,7 +26,7 @@ func (b *builder) window() (*Workload, error) {
 	var work float64
 	end := start
 	for i := first; i < len(b.jobs) && work < target; i++ {
-		j := &b.jobs[i]
+		j := b.jobs[i]
 		if why := b.refuse(j); why != "" {
 			b.skipped[why]++
 			continue
@@ -70,7 +70,7 @@ func (b *builder) windowStart() (int, error) {
 	var usable []int
 	var total float64
 	for i := range b.jobs {
-		if b.refuse(&b.jobs[i]) == "" {
+		if b.refuse(b.jobs[i]) == "" {
 			usable = append(usable, i)
 		}
 	}
@@ -80,7 +80,7 @@ func (b *builder) windowStart() (int, error) {
 	latest := len(usable) // the last start that leaves enough work
 	for latest > 0 && total < b.target() {
 		latest--
-		j := &b.jobs[usable[latest]]
+		j := b.jobs[usable[latest]]
 		d := draft{nodes: b.nodesOf(j.Tasks), runtime: j.Runtime, whole: b.wholes[j.ID]}
 		total += d.work()
 	}
@@ -137,7 +137,7 @@ func (b *builder) replay() (*Workload, error) {
 	drafts := make([]draft, 0, len(b.jobs))
 	out := map[string]bool{} // jobs that are left out
 	for i := range b.jobs {
-		j := &b.jobs[i]
+		j := b.jobs[i]
 		if j.Submit < start || b.span > 0 && j.Submit >= start+b.span {
 			out[j.ID] = true
 			continue

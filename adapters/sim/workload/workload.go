@@ -103,7 +103,7 @@ func Build(jobs []trace.Job, spec Spec) (*Workload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
-	if staged := slices.IndexFunc(sorted, func(j trace.Job) bool { return len(j.After) > 0 }); staged >= 0 &&
+	if staged := slices.IndexFunc(sorted, func(j *trace.Job) bool { return len(j.After) > 0 }); staged >= 0 &&
 		(spec.Kind == Window || spec.Kind == E2E) {
 		return nil, &SpecError{Field: "Kind", Value: spec.Kind,
 			Want: fmt.Sprintf("dag or replay, as job %q waits for another", sorted[staged].ID)}
@@ -140,8 +140,8 @@ func (w *Workload) TrainPredictor(p predict.Predictor) error {
 	return nil
 }
 
-// inOrder checks jobs and returns them by submission, ties by ID.
-func inOrder(jobs []trace.Job) ([]trace.Job, error) {
+// inOrder checks jobs and returns them by submission, ties by ID. It copies none: a log may be large.
+func inOrder(jobs []trace.Job) ([]*trace.Job, error) {
 	seen := make(map[string]struct{}, len(jobs))
 	for i := range jobs {
 		j := &jobs[i]
@@ -164,11 +164,23 @@ func inOrder(jobs []trace.Job) ([]trace.Job, error) {
 			return nil, &JobError{j.ID, j.Line, "deadline", fmt.Sprintf("is %v, before submission", j.Deadline)}
 		}
 	}
-	out := slices.Clone(jobs)
-	slices.SortStableFunc(out, func(a, b trace.Job) int {
+	out := make([]*trace.Job, len(jobs))
+	for i := range jobs {
+		out[i] = &jobs[i]
+	}
+	slices.SortStableFunc(out, func(a, b *trace.Job) int {
 		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.ID, b.ID))
 	})
 	return out, nil
+}
+
+// copies are the jobs themselves, one after the other.
+func copies(jobs []*trace.Job) []trace.Job {
+	out := make([]trace.Job, len(jobs))
+	for i, j := range jobs {
+		out[i] = *j
+	}
+	return out
 }
 
 // draft is a job on its way into the workload.
@@ -211,10 +223,10 @@ func (d *draft) requested() time.Duration {
 
 type builder struct {
 	spec    Spec
-	jobs    []trace.Job       // by submission
-	past    []trace.Job       // what history is made of
+	jobs    []*trace.Job      // by submission; they are the caller's
+	past    []*trace.Job      // what history is made of
 	wholes  map[string]*whole // in a DAG workload, what each of jobs stands for
-	train   []trace.Job       // Spec.Train, by submission
+	train   []*trace.Job      // Spec.Train, by submission
 	span    time.Duration
 	rng     *rand.Rand
 	skipped map[string]int

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -516,6 +517,23 @@ func TestStepsOfALog(t *testing.T) {
 	}
 	assert.Equal(t, 189*time.Second, w.Jobs[0].Deadline)
 	assert.Equal(t, 1, w.Jobs[0].Priority)
+}
+
+// TestSpeedsOfALogInAWindow: jobs with deadlines keep the log's speeds as others do, and prefer no racks.
+func TestSpeedsOfALogInAWindow(t *testing.T) {
+	var log []trace.Job
+	for i := range 400 {
+		log = append(log, trace.Job{ID: strconv.Itoa(i), Line: i + 1, Submit: time.Duration(i) * time.Minute, Tasks: 1,
+			Runtime: 2 * time.Minute, Wait: -1, Speeds: map[string]float64{"gpu=a100": 1, "gpu=v100": 0.66}})
+	}
+	spec := workload.Default()
+	spec.Nodes, spec.Racks, spec.Hours, spec.Load = 4, 4, 1, 0.4
+	w, err := workload.Build(log, spec)
+	require.NoError(t, err)
+	require.Positive(t, w.SLOJobs)
+	for i := range w.Jobs {
+		require.Equal(t, "gpu=a100 1; gpu=v100 0.66", w.Jobs[i].Speeds.String())
+	}
 }
 
 // TestSpeedsOfALog: in a replay jobs are as fast as the log says.

@@ -41,7 +41,9 @@ func BenchmarkHalfContended(b *testing.B) {
 	var completed []End
 	step := func() {
 		at, ok := m.Next()
-		require.True(b, ok)
+		if !ok { // not by require, which takes as long as half an event
+			b.Fatal("nothing happens")
+		}
 		completed, _ = m.Happen(at, completed[:0], nil)
 		for i := range completed {
 			begin(at, completed[i].Owner)

@@ -78,37 +78,48 @@ type Totals struct {
 	Events int64
 }
 
-// slot is a task on its machine.
-type slot struct {
+// load is what a task does now. Every change of a machine reads those of all its tasks.
+type load struct {
+	end  time.Duration // when the segment ends at the task's current speed
+	want float64       // the CPU that it wants
+	mem  float64       // the memory that it uses
+}
+
+// pace is how fast a task goes. A change of a machine whose CPU is short reads those of all its tasks. 64 bytes are a
+// line of most caches.
+type pace struct {
 	left    float64       // what was left of the segment at since, in nanoseconds at full speed
 	since   time.Duration // when left and rate were last set
 	rate    float64       // speed, 0 to 1
 	share   float64       // weight
-	ratio   float64       // the CPU that it wants over share
+	ratio   float64       // the CPU that it wants over share, infinite without a share
 	top     float64       // peak CPU before since
 	begun   time.Duration // when the segment began
-	memTime float64       // memory integrated over seconds, in earlier segments
-	use     taskuse.Series
 	segment int32
-	task    int32
 	short   bool // it gets less than it wants
 	ever    bool // it got less at some time
 }
 
-// machine is one machine. Its slices have an entry per task, in order of start. What every change reads is separate
-// from slots, so that a change touches little memory.
+// slot is what else there is of a task on its machine.
+type slot struct {
+	use     taskuse.Series
+	memTime float64 // memory integrated over seconds, in earlier segments
+	task    int32
+}
+
+// machine is one machine. Its slices have an entry per task, in order of start. They are apart by how often they are
+// read, so that a change touches little memory.
 type machine struct {
 	Capacity
-	ends  []time.Duration // when the task's segment ends at its current speed
-	wants []float64       // the CPU that the task wants
-	mems  []float64       // the memory that the task uses
+	loads []load
+	paces []pace
 	slots []slot
 	next  event.Handle
 	due   time.Duration // the time of next; never if there is none
-	dirty bool
 	since time.Duration // used and over are valid from then on
 	used  float64       // the CPU that tasks get
 	over  bool          // tasks want more CPU than there is
+	dirty bool
 }
 
 // task has the fields of a task that are rarely needed.
@@ -159,32 +170,36 @@ func (m *Machines) Start(at time.Duration, on int32, t Task) int32 {
 	}
 	m.tasks[id] = task{owner: t.Owner, index: t.Index, machine: on, priority: t.Priority, memory: t.Memory, started: at}
 	x := &m.machines[on]
-	x.slots = append(x.slots, slot{task: id, share: max(t.CPU, usage.LeastShare*x.CPU), use: t.Use})
-	x.ends, x.wants, x.mems = append(x.ends, 0), append(x.wants, 0), append(x.mems, 0)
-	x.load(len(x.slots)-1, at)
+	x.slots = append(x.slots, slot{task: id, use: t.Use})
+	x.paces = append(x.paces, pace{share: max(t.CPU, usage.LeastShare*x.CPU)})
+	x.loads = append(x.loads, load{})
+	x.begin(len(x.slots)-1, at)
 	m.mark(on)
 	m.totals.Events++
 	return id
 }
 
-// load starts a task's current segment, at full speed until the machine is settled.
-func (x *machine) load(k int, at time.Duration) {
-	s := &x.slots[k]
-	g := &s.use[s.segment]
-	x.wants[k], x.mems[k] = g.CPU, g.Memory
-	s.left, s.since, s.rate, s.begun, s.ratio = float64(g.Duration), at, 1, at, 0
-	if s.share > 0 {
-		s.ratio = g.CPU / s.share
+// begin starts a task's current segment, at full speed until the machine is settled.
+func (x *machine) begin(k int, at time.Duration) {
+	p := &x.paces[k]
+	g := &x.slots[k].use[p.segment]
+	p.left, p.since, p.rate, p.begun, p.ratio = float64(g.Duration), at, 1, at, 0
+	if g.CPU > 0 {
+		p.ratio = g.CPU / p.share
 	}
-	x.ends[k] = later(at, s.left)
+	x.loads[k] = load{end: later(at, p.left), want: g.CPU, mem: g.Memory}
 }
 
-// later adds nanoseconds to a time, rounded. It is never if the sum overflows.
+// later adds nanoseconds to a time, rounded half up. It is never if the sum overflows.
 func later(at time.Duration, nanoseconds float64) time.Duration {
 	if !(nanoseconds < float64(never-at)) {
 		return never
 	}
-	return at + time.Duration(math.Round(nanoseconds))
+	whole := time.Duration(nanoseconds)
+	if nanoseconds-float64(whole) >= 0.5 {
+		whole++
+	}
+	return at + whole
 }
 
 func (m *Machines) mark(on int32) {
@@ -228,41 +243,41 @@ func (x *machine) find(id int32) int {
 func (m *Machines) release(x *machine, k int) {
 	m.free = append(m.free, x.slots[k].task)
 	x.slots = slices.Delete(x.slots, k, k+1)
-	x.ends, x.wants, x.mems = slices.Delete(x.ends, k, k+1), slices.Delete(x.wants, k, k+1), slices.Delete(x.mems, k, k+1)
+	x.loads, x.paces = slices.Delete(x.loads, k, k+1), slices.Delete(x.paces, k, k+1)
 }
 
 // usedBy is what a task has used up to a time.
 func (m *Machines) usedBy(x *machine, k int, at time.Duration) Used {
-	s := &x.slots[k]
-	done := s.use[:s.segment]
-	used := Used{Ran: at - m.tasks[s.task].started, MemoryTime: s.memTime, MaxCPU: s.top, Throttled: s.ever,
+	s, p, l := &x.slots[k], &x.paces[k], &x.loads[k]
+	done := s.use[:p.segment]
+	used := Used{Ran: at - m.tasks[s.task].started, MemoryTime: s.memTime, MaxCPU: p.top, Throttled: p.ever,
 		CPUTime: done.CPUTime()}
 	_, used.MaxMemory = done.Max()
-	if int(s.segment) == len(s.use) {
+	if int(p.segment) == len(s.use) {
 		return used
 	}
-	part := float64(s.use[s.segment].Duration) - s.remaining(at)
-	used.CPUTime += float64(x.wants[k] * part / 1e9)
-	used.MemoryTime += float64(x.mems[k] * (at - s.begun).Seconds())
-	used.MaxCPU, used.MaxMemory = max(s.top, float64(x.wants[k]*s.rate)), max(used.MaxMemory, x.mems[k])
+	part := float64(s.use[p.segment].Duration) - p.remaining(at)
+	used.CPUTime += float64(l.want * part / 1e9)
+	used.MemoryTime += float64(l.mem * (at - p.begun).Seconds())
+	used.MaxCPU, used.MaxMemory = max(p.top, float64(l.want*p.rate)), max(used.MaxMemory, l.mem)
 	return used
 }
 
 // remaining is what is left of the segment, in nanoseconds at full speed.
-func (s *slot) remaining(at time.Duration) float64 {
-	return max(0, s.left-float64(float64(at-s.since)*s.rate))
+func (p *pace) remaining(at time.Duration) float64 {
+	return max(0, p.left-float64(float64(at-p.since)*p.rate))
 }
 
 // Look returns what a task gets now, and whether that is less CPU than it wants.
 func (m *Machines) Look(id int32) (cpu, memory float64, throttled bool) {
 	x := &m.machines[m.tasks[id].machine]
 	k := x.find(id)
-	return float64(x.wants[k] * x.slots[k].rate), x.mems[k], x.slots[k].rate < 1
+	return float64(x.loads[k].want * x.paces[k].rate), x.loads[k].mem, x.paces[k].rate < 1
 }
 
 // Load returns the CPU that a machine's tasks get now, and the memory that they use.
 func (m *Machines) Load(on int32) (cpu, memory float64) {
-	return m.machines[on].used, sum(m.machines[on].mems)
+	return m.machines[on].used, m.machines[on].survey().memory
 }
 
 // Used is what a running task has used up to a time.
@@ -305,16 +320,17 @@ func byTask(a, b End) int {
 // expire ends the segments of a machine that are over.
 func (m *Machines) expire(on int32, at time.Duration, completed []End) []End {
 	x := &m.machines[on]
-	for k := 0; k < len(x.ends); k++ {
-		if x.ends[k] > at {
+	for k := 0; k < len(x.loads); k++ {
+		l := &x.loads[k]
+		if l.end > at {
 			continue
 		}
 		m.totals.Events++
-		s := &x.slots[k]
-		s.top = max(s.top, float64(x.wants[k]*s.rate))
-		s.memTime += float64(x.mems[k] * (at - s.begun).Seconds())
-		if s.segment++; int(s.segment) < len(s.use) {
-			x.load(k, at)
+		s, p := &x.slots[k], &x.paces[k]
+		p.top = max(p.top, float64(l.want*p.rate))
+		s.memTime += float64(l.mem * (at - p.begun).Seconds())
+		if p.segment++; int(p.segment) < len(s.use) {
+			x.begin(k, at)
 			continue
 		}
 		completed = append(completed, m.end(x, k, at))
@@ -339,9 +355,11 @@ func (m *Machines) Settle(at time.Duration) {
 		x := &m.machines[on]
 		x.dirty = false
 		m.account(x, at)
-		m.relieve(x, at)
-		m.ration(x, at)
-		m.schedule(x, on)
+		f := m.relieve(x, at)
+		if m.ration(x, f.cpu, at) {
+			f = x.survey()
+		}
+		m.schedule(x, on, f.due)
 	}
 	m.dirty = m.dirty[:0]
 	if len(m.evicted) > from {
@@ -363,32 +381,45 @@ func (m *Machines) account(x *machine, at time.Duration) {
 // tolerance is the share of a capacity by which rounded sums may exceed it.
 const tolerance = 1e-9
 
-// relieve evicts tasks until the machine's memory suffices.
-func (m *Machines) relieve(x *machine, at time.Duration) {
+// figures are of a machine's tasks together: the CPU that they want, the memory that they use, and when the first of
+// their segments ends.
+type figures struct {
+	cpu, memory float64
+	due         time.Duration
+}
+
+// survey takes the figures in one pass, since reading the tasks costs more than the sums.
+func (x *machine) survey() figures {
+	f := figures{due: never}
+	for k := range x.loads {
+		l := &x.loads[k]
+		f.cpu += l.want
+		f.memory += l.mem
+		f.due = min(f.due, l.end)
+	}
+	return f
+}
+
+// relieve evicts tasks until the machine's memory suffices. It returns the figures of those that stay.
+func (m *Machines) relieve(x *machine, at time.Duration) figures {
 	limit := EvictAt * x.Memory * (1 + tolerance)
-	for sum(x.mems) > limit {
+	f := x.survey()
+	for ; f.memory > limit; f = x.survey() {
 		k := m.victim(x)
 		m.evicted = append(m.evicted, m.end(x, k, at))
 		m.release(x, k)
 		m.totals.Evictions++
 		m.totals.Events++
 	}
-}
-
-func sum(amounts []float64) float64 {
-	total := 0.0
-	for _, a := range amounts {
-		total += a
-	}
-	return total
+	return f
 }
 
 // victim is the task to evict first: of the lowest priority, then farthest above its memory request, then of the most
 // memory, then the latest. Tasks that use no memory are never evicted.
 func (m *Machines) victim(x *machine) int {
 	best := -1
-	for k, mem := range x.mems {
-		if mem > 0 && (best < 0 || m.sooner(x, k, best)) {
+	for k := range x.loads {
+		if x.loads[k].mem > 0 && (best < 0 || m.sooner(x, k, best)) {
 			best = k
 		}
 	}
@@ -398,21 +429,17 @@ func (m *Machines) victim(x *machine) int {
 // sooner tells whether to evict task late before task early, which started earlier.
 func (m *Machines) sooner(x *machine, late, early int) bool {
 	s, t := &m.tasks[x.slots[late].task], &m.tasks[x.slots[early].task]
-	switch a, b := max(0, x.mems[late]-s.memory), max(0, x.mems[early]-t.memory); {
+	switch a, b := max(0, x.loads[late].mem-s.memory), max(0, x.loads[early].mem-t.memory); {
 	case s.priority != t.priority:
 		return s.priority < t.priority
 	case a != b:
 		return a > b
 	}
-	return x.mems[late] >= x.mems[early]
+	return x.loads[late].mem >= x.loads[early].mem
 }
 
 // schedule puts the machine's next end of a segment into the queue.
-func (m *Machines) schedule(x *machine, on int32) {
-	due := never
-	for _, end := range x.ends {
-		due = min(due, end)
-	}
+func (m *Machines) schedule(x *machine, on int32, due time.Duration) {
 	switch {
 	case due == x.due:
 	case x.due == never:

@@ -136,6 +136,19 @@ func TestContentionByHand(t *testing.T) {
 	}
 }
 
+// A machine without CPU gives none, not even to tasks without a request, whose share is 0 then. Others take their time.
+func TestWithoutCPU(t *testing.T) {
+	m := New([]Capacity{{Memory: 100}}, 0)
+	a := m.Start(0, 0, Task{Use: one(second, 1, 1)})
+	b := m.Start(0, 0, Task{CPU: 2, Use: one(second, 1, 1)})
+	m.Start(0, 0, Task{Owner: 2, Use: one(second, 0, 1)})
+	m.Settle(0)
+	require.Equal(t, []string{"1s done 2"}, ends(m))
+	for _, id := range []int32{a, b} {
+		require.Equal(t, Used{Ran: 5 * second, MemoryTime: 5, MaxMemory: 1, Throttled: true}, m.Used(5*second, id))
+	}
+}
+
 func TestStopTellsWhatWasUsed(t *testing.T) {
 	m := New([]Capacity{{CPU: 4, Memory: 100}}, 10*second)
 	a := m.Start(0, 0, Task{CPU: 1, Use: append(one(4*second, 3, 10), one(second, 1, 30)...)})
@@ -393,16 +406,16 @@ func checkShares(t *testing.T, m *Machines) {
 		x := &m.machines[i]
 		got, shares := 0.0, 0.0
 		for k := range x.slots {
-			got += x.wants[k] * x.slots[k].rate
-			shares += x.slots[k].share
+			got += x.loads[k].want * x.paces[k].rate
+			shares += x.paces[k].share
 		}
 		require.LessOrEqual(t, got, x.CPU*(1+2e-9))
-		require.LessOrEqual(t, sum(x.mems), EvictAt*x.Memory*(1+2e-9))
+		require.LessOrEqual(t, x.survey().memory, EvictAt*x.Memory*(1+2e-9))
 		for k := range x.slots {
-			s := &x.slots[k]
+			s := &x.paces[k]
 			require.LessOrEqual(t, s.rate, 1.0)
 			if s.rate < 1 {
-				require.GreaterOrEqual(t, x.wants[k]*s.rate, s.share/shares*x.CPU*(1-1e-9), "less than its share")
+				require.GreaterOrEqual(t, x.loads[k].want*s.rate, s.share/shares*x.CPU*(1-1e-9), "less than its share")
 				require.InDelta(t, x.CPU, got, 1e-6, "CPU idles")
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -229,4 +230,21 @@ func BenchmarkBadRecords(b *testing.B) {
 	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "dirty/clean")
 	b.ReportMetric(took[0].Seconds()/float64(b.N), "clean-s/op")
 	b.ReportMetric(float64(want[1][2]), "bad")
+}
+
+// TestSpeedsOfNoNode: labels by which a log says how fast jobs run, and that no node has, are named.
+func TestSpeedsOfNoNode(t *testing.T) {
+	log := ",job_name,norm_job_submit_time,ddl,A100,V100\n0,a,0,inf,10,20\n"
+	args := []string{"simulate", "--trace", "-", "--workload", "replay", "--policy", "fifo", "--nodes", "2"}
+	run := func(more ...string) string {
+		r := hedge(t, log, append(slices.Clone(args), more...)...)
+		require.Zero(t, r.code, r.err)
+		return r.out
+	}
+	assert.Contains(t, run(), "log says how fast jobs run: gpu=A100, gpu=V100;")
+	assert.Contains(t, run("--node-labels", "gpu=A100:1"), "log says how fast jobs run: gpu=V100;")
+	both := []string{"--node-labels", "gpu=A100:1,gpu=V100:1"}
+	assert.NotContains(t, run(both...), "how fast jobs run")
+	assert.NotContains(t, run(append(both, "--json")...), "unmatched_speeds")
+	assert.Contains(t, run("--json"), "unmatched_speeds")
 }

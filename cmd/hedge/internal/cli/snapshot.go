@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/systems"
+	"github.com/hedgesched/hedge/sched/whatif"
 	"github.com/hedgesched/hedge/solver"
 )
 
@@ -120,6 +122,32 @@ func (f *planner) policies(s *Host, name string) (fresh func() (sched.Policy, er
 			_ = c.Close() // nothing hangs on how a solver's connection ends
 		}
 	}, nil
+}
+
+// sideBySide returns a planner that makes up to so many plans at a time, each with a new policy. Policies that plan at
+// the same time have engines of their own. Call done when no more plans are made.
+func (f *planner) sideBySide(s *Host, name string, most int) (plan whatif.Planner, done func(), err error) {
+	var open []func()
+	done = func() {
+		for _, end := range open {
+			end()
+		}
+	}
+	idle := make(chan whatif.Planner, most)
+	for range most {
+		fresh, end, err := f.policies(s, name)
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		open = append(open, end)
+		idle <- whatif.Fresh(fresh)
+	}
+	return func(ctx context.Context, snapshot *sched.Snapshot) (*sched.Plan, error) {
+		one := <-idle
+		defer func() { idle <- one }()
+		return one(ctx, snapshot)
+	}, done, nil
 }
 
 // jobNames are the first few jobs that wait in a snapshot, for errors.

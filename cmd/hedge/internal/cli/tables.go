@@ -76,6 +76,9 @@ func compareTables(w io.Writer, d *experiment.Document) error {
 	if ignored := figures.Ignored(work.IgnoredDemands); ignored != "" {
 		p.line("%s", ignored)
 	}
+	if unmatched := figures.Unmatched(work.UnmatchedSpeeds); unmatched != "" {
+		p.line("%s", unmatched)
+	}
 	p.line("")
 	p.columns(d, experiment.Columns(), experiment.ColumnNotes())
 	p.line("")

@@ -3,13 +3,13 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/outlook"
-	"github.com/hedgesched/hedge/sched/whatif"
 	"github.com/hedgesched/hedge/sched/why"
 )
 
@@ -67,7 +67,8 @@ change, and with the next smaller one.`,
 			case tries < 0:
 				return fmt.Errorf("--tries: found %d, expected at least 0", tries)
 			}
-			fresh, done, err := f.policies(s, f.policy)
+			threads := min(runtime.GOMAXPROCS(0), 6) // there are six kinds of changes to try
+			planner, done, err := f.sideBySide(s, f.policy, threads)
 			if err != nil {
 				return fmt.Errorf("--policy: %w", err)
 			}
@@ -76,11 +77,11 @@ change, and with the next smaller one.`,
 			if err != nil {
 				return err
 			}
-			plan, err := whatif.Fresh(fresh)(cmd.Context(), snapshot)
+			plan, err := planner(cmd.Context(), snapshot)
 			if err != nil {
 				return failed(err)
 			}
-			o := why.Options{Tries: tries, Plan: whatif.Fresh(fresh)}
+			o := why.Options{Tries: tries, Plan: planner, Threads: threads}
 			if tries == 0 {
 				o.Plan = nil
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hedgesched/hedge/adapters/sim"
@@ -52,6 +53,8 @@ type Workload struct {
 	// IgnoredDemands are the resources that the log says tasks hold, which the simulated nodes do not tell
 	// apart: a task takes a node, or its share of one by tasks per node.
 	IgnoredDemands []string `json:"ignored_demands,omitempty"`
+	// UnmatchedSpeeds are the labels by which the log says how fast jobs run, where no simulated node has them.
+	UnmatchedSpeeds []string `json:"unmatched_speeds,omitempty"`
 	// Reordered counts the jobs that the log has after one submitted later.
 	Reordered int            `json:"reordered,omitempty"`
 	Seeds     []SeedWorkload `json:"seeds"`
@@ -126,10 +129,8 @@ type marshal single
 
 func (m marshal) MarshalJSON() ([]byte, error) { return json.Marshal(single(m)) }
 
-func (s *Spec) workloadDocument(
-	log *trace.Log, demands []string, history *trace.Log, built []*workload.Workload,
-) Workload {
-	w := built[0]
+func (s *Spec) workloadDocument(e *Experiment, built []*workload.Workload) Workload {
+	log, w := e.log, built[0]
 	d := Workload{Trace: log.Name, Format: log.Format, Kind: string(w.Spec.Kind), Jobs: w.Whole, SLOJobs: w.SLOJobs,
 		Tasks: w.Tasks, MachineHours: w.MachineHours, SpanS: w.Span.Seconds(), TraceSpanS: w.TraceSpan.Seconds(),
 		Load: w.Load, Nodes: s.Nodes, Racks: s.Racks, TasksPerNode: s.TasksPerNode, Trained: len(w.Train),
@@ -140,10 +141,10 @@ func (s *Spec) workloadDocument(
 	for reason, n := range w.Skipped {
 		d.Skipped[reason] += n
 	}
-	if history != nil {
-		d.AddBad(history)
+	if e.history != nil {
+		d.AddBad(e.history)
 	}
-	d.IgnoredDemands, d.Reordered = demands, log.Reordered
+	d.IgnoredDemands, d.UnmatchedSpeeds, d.Reordered = e.demands, e.unmatched, log.Reordered
 	for i, w := range built {
 		d.Seeds = append(d.Seeds, SeedWorkload{Seed: s.Seeds[i], Jobs: w.Whole, SLOJobs: w.SLOJobs,
 			MachineHours: w.MachineHours, Load: w.Load, Trained: len(w.Train)})
@@ -160,6 +161,26 @@ func demands(log *trace.Log) []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
+}
+
+// unmatched are the labels of the log's speeds that no node has, in order.
+func (s *Spec) unmatched(log *trace.Log) []string {
+	have, out := map[string]bool{}, map[string]bool{}
+	for i := range log.Jobs {
+		if len(log.Jobs[i].Speeds) > 0 && len(have) == 0 {
+			for _, n := range s.nodes() {
+				for label, value := range n.Labels {
+					have[label+"="+value] = true
+				}
+			}
+		}
+		for on := range log.Jobs[i].Speeds {
+			if strings.Contains(on, "=") && !have[on] {
+				out[on] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(out))
 }
 
 func (s *Spec) planningDocument(window, slot time.Duration) Planning {

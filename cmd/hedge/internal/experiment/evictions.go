@@ -21,9 +21,9 @@ type EvictionBin struct {
 	Came    float64 `json:"came"`
 }
 
-// teller is a policy that tells the probability of evictions. DistSched's are.
+// teller is a policy that tells the probability of evictions, and corrects it by what comes. DistSched's are.
 type teller interface {
-	Eviction(job string) (e distsched.Eviction, ok bool)
+	Follow(job string) (e distsched.Eviction, ok bool)
 }
 
 // evictions keeps what a policy told of jobs at their first start.
@@ -57,7 +57,7 @@ func (e *evictions) observe(c *sched.Cycle) {
 		if _, known := e.told[d.Job]; known || d.Kind != sched.Start {
 			continue
 		}
-		if p, ok := e.of.Eviction(d.Job); ok {
+		if p, ok := e.of.Follow(d.Job); ok {
 			e.told[d.Job] = p
 		}
 	}

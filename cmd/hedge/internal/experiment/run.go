@@ -57,6 +57,8 @@ type Experiment struct {
 	log  *trace.Log // without its jobs, which are in the workloads
 	// demands are the names of the resources that the log's jobs ask for.
 	demands []string
+	// unmatched are the labels of the log's speeds that no node has.
+	unmatched []string
 	// history is the log that --train names, or nil.
 	history *trace.Log
 	seeds   []*trained
@@ -70,7 +72,7 @@ func Prepare(log *trace.Log, spec *Spec, known *engines.Set, set *systems.Set) (
 	defer saveMemory(len(log.Jobs))()
 	kept := *log
 	kept.Jobs = nil
-	e := &Experiment{spec: *spec, log: &kept, demands: demands(log), known: known}
+	e := &Experiment{spec: *spec, log: &kept, demands: demands(log), unmatched: spec.unmatched(log), known: known}
 	if err := e.find(set); err != nil {
 		return nil, err
 	}
@@ -276,7 +278,7 @@ func (e *Experiment) Run(ctx context.Context, step func(done int, what string)) 
 	for i, t := range e.seeds {
 		built[i] = t.work
 	}
-	d := &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e.log, e.demands, e.history, built),
+	d := &Document{Schema: 1, Command: "compare", Workload: e.spec.workloadDocument(e, built),
 		Planning: e.spec.planningDocument(window, slot), Runs: runs, Summary: Summarise(policies, runs)}
 	if len(seeds) == 1 {
 		d.CI95Null = noInterval

@@ -93,6 +93,19 @@ func Ignored(demands []string) string {
 		"; a task takes a node, or its share by tasks per node"
 }
 
+// Unmatched writes which labels of a log's speeds no node has; "" for none.
+func Unmatched(labels []string) string {
+	const most = 5
+	if len(labels) == 0 {
+		return ""
+	}
+	named := strings.Join(labels[:min(len(labels), most)], ", ")
+	if len(labels) > most {
+		named += ", …"
+	}
+	return "no node has labels by which the log says how fast jobs run: " + named + "; --node-labels gives nodes labels"
+}
+
 // Largest returns the names of the n largest shares, those of equal share in order of their names.
 func Largest(shares map[string]float64, n int) []string {
 	names := slices.Sorted(maps.Keys(shares))

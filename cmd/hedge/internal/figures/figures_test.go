@@ -38,6 +38,12 @@ func TestIgnoredDemandsAreNamed(t *testing.T) {
 	assert.Contains(t, Ignored([]string{"cpu", "memory"}), "demands of cpu, memory;")
 }
 
+func TestUnmatchedLabelsAreNamed(t *testing.T) {
+	assert.Empty(t, Unmatched(nil))
+	assert.Contains(t, Unmatched([]string{"gpu=a100", "gpu=v100"}), "jobs run: gpu=a100, gpu=v100;")
+	assert.Contains(t, Unmatched([]string{"a=1", "a=2", "a=3", "a=4", "a=5", "a=6"}), "a=4, a=5, …;")
+}
+
 func TestCounts(t *testing.T) {
 	assert.Equal(t, []string{"0 jobs", "1 job", "2 jobs"}, []string{Count(0, "job"), Count(1, "job"), Count(2, "job")})
 }

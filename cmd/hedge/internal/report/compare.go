@@ -42,6 +42,9 @@ func comparePage(d *experiment.Document) (*page, error) {
 	if ignored := figures.Ignored(w.IgnoredDemands); ignored != "" {
 		p.Facts = append(p.Facts, ignored)
 	}
+	if unmatched := figures.Unmatched(w.UnmatchedSpeeds); unmatched != "" {
+		p.Facts = append(p.Facts, unmatched)
+	}
 	for _, add := range []func(*page, *experiment.Document) error{bars, latencies, overTime, starts, pictures,
 		gantts} {
 		if err := add(p, d); err != nil {
