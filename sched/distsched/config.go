@@ -65,8 +65,7 @@ const (
 	// Preemption stops tasks of lower priority on machines whose CPU is contended (section 5.3.2).
 	Preemption
 
-	mechanisms = Preemption<<1 - 1
-	mitigation = mechanisms
+	mechanisms = Preemption<<1 - 1 // all of them
 )
 
 // None stands for 0 in the float64 fields of [Config], in which 0 means the default.
@@ -121,11 +120,11 @@ type Config struct {
 var variants = map[string]Config{
 	"dist":           {},
 	"dist-max":       {Maximum: true},
-	"actual":         {Estimate: Points, Without: mitigation},
-	"actual-max":     {Estimate: Points, Without: mitigation, Maximum: true},
-	"point":          {Estimate: Points, Without: mitigation},
-	"point-max":      {Estimate: Points, Without: mitigation, Maximum: true},
-	"request":        {Estimate: Requests, Without: mitigation},
+	"actual":         {Estimate: Points, Without: mechanisms},
+	"actual-max":     {Estimate: Points, Without: mechanisms, Maximum: true},
+	"point":          {Estimate: Points, Without: mechanisms},
+	"point-max":      {Estimate: Points, Without: mechanisms, Maximum: true},
+	"request":        {Estimate: Requests, Without: mechanisms},
 	"dist-nodist":    {Estimate: Points},
 	"dist-nopack":    {Without: Overpacking},
 	"dist-noover":    {Without: Tail},
@@ -223,7 +222,7 @@ func (c *Config) check() error {
 		return wrong("Without", c.Without, "the mechanisms of this package")
 	case c.Cells != 0 && (c.Cells < 64 || c.Cells > 1<<16):
 		return wrong("Cells", c.Cells, "64 to 65536")
-	case c.Atoms != 0 && (c.Atoms < 8 || c.Atoms > 256):
+	case c.Atoms != 0 && (c.Atoms < minAtoms || c.Atoms > 256):
 		return wrong("Atoms", c.Atoms, "8 to 256")
 	}
 	return nil

@@ -145,11 +145,11 @@ func (p *Policy) peakOn(k *known, at int32) dist.Distribution {
 		return peak
 	}
 	_, high := peak.Bounds()
-	seen := w.memory.value[len(w.memory.value)-1]
-	if seen <= high {
+	most := w.memory.value[len(w.memory.value)-1]
+	if most <= high {
 		return peak
 	}
-	d, err := dist.NewPoint(seen)
+	d, err := dist.NewPoint(most)
 	if err != nil {
 		return peak // cannot happen: measurements are checked
 	}

@@ -57,10 +57,10 @@ func (p *Policy) unfollow() {
 	}
 }
 
-// lost is called for each pending job. A job that ran and waits again, and one that has a part that waits, have lost
-// tasks. The snapshot does not say why, but the policy knows what it has stopped itself, and those are not followed any
-// more.
-func (p *Policy) lost(k *known) {
+// awaits closes what a pending job says the end of. A job that ran and waits again has lost its tasks, and the job of
+// which a part waits has lost some. The snapshot does not say why. But the policy does not follow what it has stopped
+// itself, so it takes all others to be evicted.
+func (p *Policy) awaits(k *known) {
 	if k.job.PartOf != "" {
 		if whole := p.jobs[k.job.PartOf]; whole != nil {
 			p.learn(whole, true)

@@ -32,8 +32,9 @@ type machines struct {
 	set         *sched.NodeSet
 	cpu, memory int // index of the resource, -1 where no node offers it
 	of          []machine
-	hard        []float64 // what is free, as in sched.Snapshot; used for reserved resources only
-	touched     []int32   // the machine of each start in this cycle, in order
+	limits      usage.Level // the sums of the machines' limits
+	hard        []float64   // what is free, as in sched.Snapshot; used for reserved resources only
+	touched     []int32     // the machine of each start in this cycle, in order
 	scratch     dist.Summand
 	combined    int // counts machines that were summed again, for tests
 }
@@ -47,15 +48,22 @@ func (ms *machines) renew(c *Config, s *sched.Snapshot) error {
 	}
 	ms.set = s.Nodes
 	ms.cpu, ms.memory = index(s.Nodes, usage.CPU), index(s.Nodes, usage.Memory)
-	ms.of = make([]machine, s.Nodes.Len())
+	ms.of, ms.limits = make([]machine, s.Nodes.Len()), usage.Level{}
 	for i := range ms.of {
-		ms.of[i].risk = 1
+		m := &ms.of[i]
+		m.risk = 1
 		var err error
-		if ms.of[i].cpu, err = ms.total(c, i, ms.cpu, 1); err != nil {
+		if m.cpu, err = ms.total(c, i, ms.cpu, 1); err != nil {
 			return err
 		}
-		if ms.of[i].memory, err = ms.total(c, i, ms.memory, c.EvictAt); err != nil {
+		if m.memory, err = ms.total(c, i, ms.memory, c.EvictAt); err != nil {
 			return err
+		}
+		if m.cpu != nil {
+			ms.limits.CPU += m.cpu.Limit()
+		}
+		if m.memory != nil {
+			ms.limits.Memory += m.memory.Limit()
 		}
 	}
 	return nil
@@ -131,12 +139,13 @@ func addPoint(t *dist.Total, amount float64, scratch *dist.Summand) {
 	}
 	a, err := dist.NewAtoms(p, minAtoms)
 	if err != nil {
-		return
+		return // cannot happen: a point is one atom
 	}
 	scratch.Set(a, 1, t.Step())
 	t.Add(scratch)
 }
 
+// minAtoms is the least that [Config].Atoms may be.
 const minAtoms = 8
 
 // add adds tasks of a job to a machine.

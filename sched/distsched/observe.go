@@ -19,7 +19,7 @@ type watch struct {
 
 // seen is a task's observed use of one resource, since it first exceeded the forecast.
 type seen struct {
-	seen  bool
+	begun bool
 	atoms *dist.Atoms
 	value []float64 // ascending
 	time  []float64 // how long each value was observed, in seconds
@@ -57,15 +57,15 @@ func (p *Policy) watch(k *known, r *sched.Running, cycle time.Duration) {
 			w = &k.watched[len(k.watched)-1]
 		}
 		last := min(cycle, n.ran).Seconds()
-		if cpu && !w.cpu.seen {
+		if cpu && !w.cpu.begun {
 			w.cpu.begin(mean.CPU, n.ran.Seconds()-last)
 		}
-		if memory && !w.memory.seen {
+		if memory && !w.memory.begun {
 			w.memory.begin(mean.Memory, n.ran.Seconds()-last)
 		}
 		left := 0.0
 		if trusted {
-			left = max(0, p.length(k)-n.ran.Seconds())
+			left = max(0, k.length()-n.ran.Seconds())
 		}
 		newCPU := w.cpu.see(n.now.CPU, last, &p.cfg, k.profile.cpu, left)
 		newMemory := w.memory.see(n.now.Memory, last, &p.cfg, k.profile.memory, left)
@@ -133,14 +133,14 @@ func (s *seen) or(predicted *dist.Atoms) *dist.Atoms {
 
 // begin starts with the task's mean so far, because its earlier values are not known.
 func (s *seen) begin(mean, seconds float64) {
-	s.seen = true
+	s.begun = true
 	s.note(mean, max(seconds, tiny))
 }
 
 // see adds a value that was used for some seconds, and tells whether the distribution has changed. Beyond Atoms values,
 // the two closest are merged. The forecast counts for the left seconds, which were not observed yet.
 func (s *seen) see(value, seconds float64, c *Config, forecast *dist.Atoms, left float64) bool {
-	if !s.seen {
+	if !s.begun {
 		return false
 	}
 	s.note(value, max(seconds, tiny))
@@ -166,7 +166,7 @@ func (s *seen) see(value, seconds float64, c *Config, forecast *dist.Atoms, left
 	}
 	a, err := dist.NewAtoms(h, c.Atoms)
 	if err != nil {
-		return false
+		return false // cannot happen: check bounds Atoms
 	}
 	s.atoms = a
 	return true

@@ -126,7 +126,7 @@ func (p *Policy) place(k *known, nodes []int32) bool {
 	if k.job.Tasks > 1 {
 		heapify(h)
 	} else {
-		first(h)
+		bestFirst(h)
 	}
 	p.done = p.done[:0]
 	for range k.job.Tasks {
@@ -156,8 +156,8 @@ func (p *Policy) place(k *known, nodes []int32) bool {
 	return true
 }
 
-// first are the nodes that are tried first.
-func (k *known) first() []int32 {
+// fastest are the nodes that are tried first.
+func (k *known) fastest() []int32 {
 	for i := range k.levels {
 		if len(k.levels[i].nodes) > 0 {
 			return k.levels[i].nodes
@@ -172,8 +172,7 @@ func (p *Policy) weighAll() {
 	all := p.machines.set.All()
 	p.anywhere = p.anywhere[:0]
 	for _, k := range p.pending {
-		first := k.first()
-		if k.err == nil && k.demand != nil && same(first, all) {
+		if k.err == nil && k.demand != nil && same(k.fastest(), all) {
 			o := &k.option
 			o.nodes, o.upTo = all, 0
 			o.of = p.room(o.of, len(all))
@@ -233,8 +232,8 @@ func position(nodes []int32, at int32) (int, bool) {
 	return slices.BinarySearch(nodes, at)
 }
 
-// first brings the best candidate to the front.
-func first(h []candidate) {
+// bestFirst brings the best candidate to the front. A gang of one task needs no more order than that.
+func bestFirst(h []candidate) {
 	best := 0
 	for i := range h {
 		if h[i].before(&h[best]) {

@@ -108,7 +108,7 @@ func (p *Policy) takeUp(s *sched.Snapshot, plan *sched.Plan) {
 		w := &s.Pending[i]
 		k := p.know(w.Job, &w.Prediction, w.Attained, s.Nodes)
 		k.index = i
-		p.lost(k)
+		p.awaits(k)
 		if k.watched != nil { // observed in a run that is over
 			k.watched = nil
 			k.version++
@@ -185,7 +185,7 @@ func (p *Policy) renew(k *known, now time.Time, plan *sched.Plan) bool {
 	case ByDeadline:
 		o.key = -due(k, now)
 	case ByRuntime:
-		o.key = -p.length(k)
+		o.key = -k.length()
 	default:
 		o.key = o.value
 	}
@@ -239,18 +239,9 @@ const ReasonInvalid sched.ReasonCode = "invalid"
 
 // takes is the larger of the shares of the cluster's CPU and memory that a job uses on average.
 func (p *Policy) takes(k *known) float64 {
-	cpu, memory := 0.0, 0.0
-	for i := range p.machines.of {
-		m := &p.machines.of[i]
-		if m.cpu != nil {
-			cpu += m.cpu.Limit()
-		}
-		if m.memory != nil {
-			memory += m.memory.Limit()
-		}
-	}
 	tasks := float64(k.job.Tasks)
-	return max(tiny, tasks*k.profile.cpu.Mean()/max(cpu, tiny), tasks*k.profile.memory.Mean()/max(memory, tiny))
+	has := &p.machines.limits
+	return max(tiny, tasks*k.profile.cpu.Mean()/max(has.CPU, tiny), tasks*k.profile.memory.Mean()/max(has.Memory, tiny))
 }
 
 // due is the time until a job's deadline, in seconds.
@@ -262,7 +253,7 @@ func due(k *known, now time.Time) float64 {
 }
 
 // length is the expected runtime of a job that gets all the CPU that it wants, in seconds.
-func (p *Policy) length(k *known) float64 {
+func (k *known) length() float64 {
 	if k.profile.work > 0 {
 		return k.profile.work / max(k.profile.cpu.Mean(), tiny)
 	}

@@ -40,13 +40,13 @@ func (p *Policy) expect(k *known, start float64) (worth, inTime float64) {
 	if w.deadline > 0 && w.tailed && start >= w.deadline {
 		defer func() { worth *= lateWeight }()
 	}
-	cpu, needed, share := k.profile.draw, p.neededBy(k, w.deadline-start), p.share(k)
+	cpu, needed, share := k.profile.draw, k.neededBy(w.deadline-start), p.share(k)
 	for i := range cpu.Len() {
 		c, chance := cpu.At(i)
 		least := min(c, share)
 		above, before := c, 0.0
 		for j := 0; ; {
-			level := c * (1 - float64(float64(j)/levels))
+			level := float64(c * (1 - float64(float64(j)/levels)))
 			if needed < above && needed > level {
 				level = needed
 			} else {
@@ -58,7 +58,7 @@ func (p *Policy) expect(k *known, start float64) (worth, inTime float64) {
 			}
 			if bucket := chance * (enough - before); bucket > 0 {
 				gets := max(least, level+float64((above-level)/2))
-				u, met := p.utilityAt(k, start, c, gets)
+				u, met := k.utilityAt(start, c, gets)
 				worth += float64(bucket * u)
 				inTime += float64(bucket * met)
 			}
@@ -72,15 +72,12 @@ func (p *Policy) expect(k *known, start float64) (worth, inTime float64) {
 
 // neededBy is the CPU that each of the job's tasks needs to finish within some seconds. It is 0 if that is not known or
 // no amount is enough.
-func (p *Policy) neededBy(k *known, seconds float64) float64 {
+func (k *known) neededBy(seconds float64) float64 {
 	if k.profile.work <= 0 || k.worth.deadline <= 0 || seconds <= 0 {
 		return 0
 	}
-	return p.slowdown(k) * k.profile.work / seconds
+	return k.option.stretch * k.profile.work / seconds
 }
-
-// slowdown is how many times longer the job takes on its option's nodes than at full speed.
-func (p *Policy) slowdown(k *known) float64 { return k.option.stretch }
 
 // share is the CPU that each of the job's tasks gets at least, unless it wants less: its share of a fully contended
 // machine. It is the smallest over the option's machines, and p.shares has it for each of them.
@@ -114,12 +111,12 @@ func (p *Policy) enough(k *known, level float64) float64 {
 
 // utilityAt is the job's utility and the probability that it meets its deadline, if each of its tasks wants c and gets
 // gets, in cores.
-func (p *Policy) utilityAt(k *known, start, c, gets float64) (worth, met float64) {
+func (k *known) utilityAt(start, c, gets float64) (worth, met float64) {
 	w := k.worth
 	if k.profile.work <= 0 {
-		return p.byRuntime(k, start, c, gets)
+		return k.byRuntime(start, c, gets)
 	}
-	end := start + min(p.slowdown(k)*k.profile.work/max(gets, tiny), maxTail)
+	end := start + min(k.option.stretch*k.profile.work/max(gets, tiny), maxTail)
 	if w.deadline > 0 && end <= w.deadline {
 		met = 1
 	}
@@ -130,13 +127,13 @@ func (p *Policy) utilityAt(k *known, start, c, gets float64) (worth, met float64
 const tiny = 1e-9
 
 // byRuntime is utilityAt for a job whose runtime is forecast but not its CPU time.
-func (p *Policy) byRuntime(k *known, start, c, gets float64) (worth, met float64) {
-	d, slowdown := k.profile.runtime, p.slowdown(k)
+func (k *known) byRuntime(start, c, gets float64) (worth, met float64) {
+	d, stretch := k.profile.runtime, k.option.stretch
 	if gets > 0 && gets < c {
-		slowdown *= c / gets
+		stretch *= c / gets
 	}
-	if slowdown != 1 {
-		slow, err := dist.Scale(d, slowdown)
+	if stretch != 1 {
+		slow, err := dist.Scale(d, stretch)
 		if err != nil {
 			return 0, 0
 		}

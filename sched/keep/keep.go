@@ -68,14 +68,16 @@ const DefaultJobs = 10
 type Policy struct {
 	plan *threesigma.Policy
 	cfg  Config
-	// known are the jobs with deadlines that wait or run in this cycle, knew those of the last cycle.
+	// known has what is believed of the jobs with deadlines that wait or run in this cycle, by ID; knew of the last
+	// cycle's.
 	known, knew map[string]belief
 	// snap is the snapshot as it is believed.
 	snap sched.Snapshot
 	// jobs counts the jobs with deadlines so far. hours is the sum of their machine-hours, worth the sum of what they are
 	// worth at their deadlines.
 	jobs, hours, worth float64
-	nodes              *sched.NodeSet
+	// nodes are those that machine was derived from.
+	nodes *sched.NodeSet
 	// machine is, by resource, the fraction of a mean machine that one unit of it is.
 	machine map[string]float64
 }
@@ -179,8 +181,9 @@ func (p *Policy) meet(s *sched.Snapshot) {
 		if q.Job.Deadline <= 0 {
 			continue
 		}
-		b, ok := p.knew[q.Job.ID]
-		if p.known[q.Job.ID] = b; ok {
+		b, met := p.knew[q.Job.ID]
+		p.known[q.Job.ID] = b
+		if met {
 			continue
 		}
 		runtime := q.Prediction.Point

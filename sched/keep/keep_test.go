@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hedgesched/hedge/dist"
 	"github.com/hedgesched/hedge/sched"
 	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/schedtest"
@@ -89,6 +90,32 @@ func TestPriceOfLostWork(t *testing.T) {
 		{"a hundredth of the mean job", policy(t, keep.Config{Jobs: 0.01}), false, nil},
 	} {
 		assert.Equal(t, tt.want, preempted(t, tt.policy, tt.checkpoint), tt.name)
+	}
+}
+
+// TestDeadlinesAreBelieved: three of four earlier runs took longer than the deadline allows. Whoever believes the user
+// expects the job to be like the fourth. A forecast of longer runs alone stands.
+func TestDeadlinesAreBelieved(t *testing.T) {
+	for _, tt := range []struct {
+		doubt bool
+		ran   []float64
+		want  float64
+	}{
+		{false, []float64{60, 2 * hour, 3 * hour, 4 * hour}, 1},
+		{true, []float64{60, 2 * hour, 3 * hour, 4 * hour}, 0.25},
+		{false, []float64{2 * hour, 3 * hour}, 0},
+	} {
+		history, err := dist.FromSamples(tt.ran)
+		require.NoError(t, err)
+		s, err := schedtest.Snapshot(schedtest.Nodes(1, 1)).
+			Pending(schedtest.Job("slo", 1).Predicted(history).Deadline(hour)).Build()
+		require.NoError(t, err)
+		s.Pending[0].Prediction.Samples = 1e6 // so that the probability is told as it is
+		plan, err := policy(t, keep.Config{Doubt: tt.doubt}).Plan(context.Background(), s)
+		require.NoError(t, err)
+		require.Equal(t, []string{"slo"}, schedtest.Started(plan), "%+v", tt)
+		assert.InDelta(t, tt.want, plan.Decisions[0].Reason.Probability, 0.01, "%+v", tt)
+		assert.Same(t, history, s.Pending[0].Prediction.Dist, "the caller's snapshot is left as it is")
 	}
 }
 

@@ -11,6 +11,7 @@
 package overcommit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,7 @@ func Variant(name string) (Config, error) {
 // Variants returns the known names in alphabetical order.
 func Variants() []string { return slices.Sorted(maps.Keys(variants)) }
 
+// withDefaults checks the fields and fills in defaults.
 func (c Config) withDefaults() (Config, error) {
 	wrong := func(field string, v any, want string) (Config, error) {
 		return c, fmt.Errorf("%w: %s = %v, want %s", ErrConfig, field, v, want)
@@ -91,19 +93,21 @@ func (c Config) withDefaults() (Config, error) {
 		return wrong("Percentile", c.Percentile, "0 to 100")
 	case !(c.Sigmas >= 0) || math.IsInf(c.Sigmas, 0):
 		return wrong("Sigmas", c.Sigmas, "at least 0")
-	case c.WarmUp < 0 || c.Window < 0 || c.Sample < 0:
-		return wrong("times", min(c.WarmUp, c.Window, c.Sample), "none below 0")
 	}
 	if c.Capacity == 0 {
 		c.Capacity = 1
 	}
-	for _, d := range []struct {
-		v   *time.Duration
-		def time.Duration
-	}{{&c.WarmUp, 2 * time.Hour}, {&c.Window, 10 * time.Hour}, {&c.Sample, 5 * time.Minute}} {
-		if *d.v == 0 {
-			*d.v = d.def
+	for _, d := range [...]struct {
+		field string
+		v     *time.Duration
+		def   time.Duration
+	}{
+		{"WarmUp", &c.WarmUp, 2 * time.Hour}, {"Window", &c.Window, 10 * time.Hour}, {"Sample", &c.Sample, 5 * time.Minute},
+	} {
+		if *d.v < 0 {
+			return wrong(d.field, *d.v, "at least 0")
 		}
+		*d.v = cmp.Or(*d.v, d.def)
 	}
 	if c.Window < c.Sample || c.Window/c.Sample > maxSamples {
 		return wrong("Window", c.Window, fmt.Sprintf("1 to %d samples of %v", maxSamples, c.Sample))
@@ -182,6 +186,7 @@ func (p *Policy) room(s *sched.Snapshot) []float64 {
 	return p.free
 }
 
+// amount is that of CPU or memory.
 func amount(l usage.Level, resource string) float64 {
 	if resource == usage.CPU {
 		return l.CPU

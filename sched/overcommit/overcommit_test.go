@@ -143,13 +143,20 @@ func TestOthers(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, c := range []overcommit.Config{
-		{Capacity: 0.5}, {Capacity: math.NaN()}, {Capacity: math.Inf(1)}, {Share: 1.5}, {Share: -1}, {Percentile: 101},
-		{Sigmas: -1}, {Sigmas: math.NaN()}, {WarmUp: -1}, {Sample: time.Hour, Window: time.Minute},
-		{Sample: time.Nanosecond},
+	for field, bad := range map[string][]overcommit.Config{
+		"Capacity":   {{Capacity: 0.5}, {Capacity: math.NaN()}, {Capacity: math.Inf(1)}},
+		"Share":      {{Share: 1.5}, {Share: -1}},
+		"Percentile": {{Percentile: 101}},
+		"Sigmas":     {{Sigmas: -1}, {Sigmas: math.NaN()}},
+		"WarmUp":     {{WarmUp: -1}},
+		"Window":     {{Window: -1}, {Sample: time.Hour, Window: time.Minute}, {Sample: time.Nanosecond}},
+		"Sample":     {{Sample: -1}},
 	} {
-		_, err := overcommit.New(baseline.NewFIFO(), c)
-		require.ErrorIs(t, err, overcommit.ErrConfig, "%+v", c)
+		for _, c := range bad {
+			_, err := overcommit.New(baseline.NewFIFO(), c)
+			require.ErrorIs(t, err, overcommit.ErrConfig, "%+v", c)
+			require.ErrorContains(t, err, ": "+field+" = ", "%+v", c)
+		}
 	}
 	_, err := overcommit.New(nil, overcommit.Config{})
 	require.ErrorIs(t, err, overcommit.ErrConfig)

@@ -67,8 +67,9 @@ func (h *history) sample(s *sched.Snapshot) {
 	}
 }
 
+// note records what a task uses: its state in each cycle, and a sample if one is due.
 func (h *history) note(j *record, u *usage.Task, due bool) {
-	if u.Index > maxTasks {
+	if u.Index >= maxTasks {
 		return
 	}
 	for len(j.tasks) <= u.Index {
@@ -89,7 +90,7 @@ func (h *history) note(j *record, u *usage.Task, due bool) {
 	t.samples = append(t.samples, u.Now)
 }
 
-// maxTasks bounds the index of a task whose use is kept, and so memory.
+// maxTasks bounds the indices of tasks whose use is kept, and so memory. Tasks beyond it count at their demand.
 const maxTasks = 1 << 20
 
 // peaks predicts each machine's peak from the tasks that run there.

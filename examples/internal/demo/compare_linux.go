@@ -53,11 +53,11 @@ type Turn struct {
 	At int
 }
 
-// Run has each scheduler take its turns, which one does on servers of its own, and writes a line for each and a table
-// of the medians at the end, with the simulator's word on each scheduler. Errors wrap [ErrOptions] or are one's and the
-// simulator's.
+// Run has the schedulers take turns. The function take runs the workload for one turn, on servers of its own. Run
+// writes a line for each turn. At the end it writes a table of medians, with what the simulator says of each scheduler.
+// Errors wrap [ErrOptions], or are those of take and of the simulator.
 func (c *Comparison) Run(ctx context.Context, w *Workload, out io.Writer,
-	one func(context.Context, Turn) (*Result, error),
+	take func(context.Context, Turn) (*Result, error),
 ) error {
 	if c.Runs < 1 {
 		return fmt.Errorf("%w: %d runs, want at least 1", ErrOptions, c.Runs)
@@ -75,7 +75,7 @@ func (c *Comparison) Run(ctx context.Context, w *Workload, out io.Writer,
 		at := n % len(takers)
 		turn := takers[at]
 		turn.At = n
-		r, load, err := watched(ctx, turn, one)
+		r, load, err := watched(ctx, turn, take)
 		if err != nil {
 			return err
 		}
@@ -91,13 +91,13 @@ func (c *Comparison) Run(ctx context.Context, w *Workload, out io.Writer,
 	if err := c.tell(ctx, w, out, results); err != nil {
 		return err
 	}
-	if !quiet.Beside(busy, runtime.NumCPU()) {
+	if !quiet.Comparable(busy, runtime.NumCPU()) {
 		fmt.Fprintf(out, "The machine was not equally busy (%v; %v): what differs may be its doing.\n", quiet, busy)
 	}
 	return nil
 }
 
-// takers are those who take turns, in their first.
+// takers are the first turns of all schedulers, in the order of the table.
 func (c *Comparison) takers() []Turn {
 	var all []Turn
 	if !c.Alone {
@@ -109,10 +109,10 @@ func (c *Comparison) takers() []Turn {
 	return all
 }
 
-// watched is a turn, and the load meanwhile.
-func watched(ctx context.Context, t Turn, one func(context.Context, Turn) (*Result, error)) (*Result, Load, error) {
+// watched takes a turn, and tells the load meanwhile.
+func watched(ctx context.Context, t Turn, take func(context.Context, Turn) (*Result, error)) (*Result, Load, error) {
 	stop := WatchLoad(ctx)
-	r, err := one(ctx, t)
+	r, err := take(ctx, t)
 	load := stop()
 	if err != nil {
 		return nil, load, err
@@ -121,7 +121,7 @@ func watched(ctx context.Context, t Turn, one func(context.Context, Turn) (*Resu
 	return r, load, nil
 }
 
-// tell writes the table.
+// tell writes the table: the medians of each scheduler, and below them the simulator's figures.
 func (c *Comparison) tell(ctx context.Context, w *Workload, out io.Writer, results [][]*Result) error {
 	var rows []Summary
 	for at, taker := range c.takers() {

@@ -78,18 +78,21 @@ func TestNew(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
+	for field, spoil := range map[string]func(*demo.Options){
+		"Compress": func(o *demo.Options) { o.Compress = 0.5 },
+		"Shortest": func(o *demo.Options) { o.Shortest = -time.Second },
+		"Longest":  func(o *demo.Options) { o.Longest = o.Shortest },
+	} {
+		o := demo.Default()
+		spoil(&o)
+		_, err := demo.New(o)
+		require.ErrorIs(t, err, demo.ErrOptions)
+		require.ErrorContains(t, err, "invalid option: "+field+" of ")
+	}
 	o := demo.Default()
-	o.Compress = 0.5
-	_, err := demo.New(o)
-	require.ErrorIs(t, err, demo.ErrOptions)
-	o = demo.Default()
-	o.Longest = o.Shortest
-	_, err = demo.New(o)
-	require.ErrorIs(t, err, demo.ErrOptions)
-	o = demo.Default()
 	o.Nodes = 0
 	var spec *workload.SpecError
-	_, err = demo.New(o)
+	_, err := demo.New(o)
 	require.ErrorAs(t, err, &spec)
 }
 

@@ -16,15 +16,15 @@ func (l Load) String() string {
 	return fmt.Sprintf("load average %.1f, from %.1f to %.1f", l.Mean, l.Least, l.Most)
 }
 
-// Beside tells whether runs under two loads can be compared: neither was half as much again as the other, or both were
-// low enough to harm nobody.
-func (l Load) Beside(o Load, cores int) bool {
+// Comparable tells whether runs under two loads can be compared: the higher load is at most 1.5 times the lower one, or
+// at most two for each core.
+func (l Load) Comparable(o Load, cores int) bool {
 	low, high := min(l.Mean, o.Mean), max(l.Mean, o.Mean)
 	return high <= 1.5*low || high <= float64(2*cores)
 }
 
-// WatchLoad reads the load every second until stop is called, which returns what it was; where the kernel tells none it
-// is zero. It must be called.
+// WatchLoad reads the load every second until stop is called or the context is done. Stop must be called. It returns
+// what the load was, or zero where the kernel tells none.
 func WatchLoad(ctx context.Context) (stop func() Load) {
 	ctx, cancel := context.WithCancel(ctx)
 	result := make(chan Load, 1)

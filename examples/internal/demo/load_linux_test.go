@@ -21,6 +21,6 @@ func TestLoad(t *testing.T) {
 		a, b float64
 		want bool
 	}{{10, 14, true}, {10, 16, false}, {16, 10, false}, {0.1, 3.9, true}, {0, 5, false}} {
-		assert.Equal(t, tt.want, Load{Mean: tt.a}.Beside(Load{Mean: tt.b}, 2), "%v", tt)
+		assert.Equal(t, tt.want, Load{Mean: tt.a}.Comparable(Load{Mean: tt.b}, 2), "%v", tt)
 	}
 }

@@ -28,7 +28,7 @@ const patience = 10 * time.Second
 func Build(ctx context.Context, dir, pkg string) (string, error) {
 	program := filepath.Join(dir, path.Base(pkg))
 	if text, err := exec.CommandContext(ctx, "go", "build", "-o", program, pkg).CombinedOutput(); err != nil {
-		return "", fmt.Errorf("demo: build %s: %w: %s", pkg, err, bytes.TrimSpace(text))
+		return "", fmt.Errorf("build %s: %w: %s", pkg, err, bytes.TrimSpace(text))
 	}
 	return program, nil
 }
@@ -38,7 +38,7 @@ func Build(ctx context.Context, dir, pkg string) (string, error) {
 func Start(log, program string, args ...string) (*Process, error) {
 	file, err := os.Create(log)
 	if err != nil {
-		return nil, fmt.Errorf("demo: %w", err)
+		return nil, fmt.Errorf("log of %s: %w", program, err)
 	}
 	p := &Process{cmd: exec.Command(program, args...), log: log, done: make(chan struct{})}
 	p.cmd.Stderr, p.cmd.SysProcAttr = file, &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -55,7 +55,7 @@ func Start(log, program string, args ...string) (*Process, error) {
 		}
 	}()
 	if err := <-started; err != nil {
-		return nil, fmt.Errorf("demo: start %s: %w", program, err)
+		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
 	return p, nil
 }
@@ -76,7 +76,7 @@ func (p *Process) Stop() {
 	}
 }
 
-// Err is nil while the process runs, and then says what it has written.
+// Err is nil while the process runs. Afterwards it is an error with what the process has written to its log.
 func (p *Process) Err() error {
 	select {
 	case <-p.done:
@@ -84,5 +84,5 @@ func (p *Process) Err() error {
 		return nil
 	}
 	text, err := os.ReadFile(p.log)
-	return errors.Join(fmt.Errorf("demo: %s has ended: %s", filepath.Base(p.cmd.Path), bytes.TrimSpace(text)), err)
+	return errors.Join(fmt.Errorf("%s has ended: %s", filepath.Base(p.cmd.Path), bytes.TrimSpace(text)), err)
 }

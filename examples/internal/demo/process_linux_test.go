@@ -31,15 +31,15 @@ func TestProcess(t *testing.T) {
 	require.NoError(t, demo.Until(t.Context(), time.Minute, "it has ended", func() (bool, error) {
 		return p.Err() != nil, nil
 	}))
-	assert.EqualError(t, p.Err(), "demo: sh has ended: no cluster")
+	assert.EqualError(t, p.Err(), "sh has ended: no cluster")
 
 	_, err = demo.Start(log, "/no/such/program")
-	require.ErrorContains(t, err, "demo: start /no/such/program")
+	require.ErrorContains(t, err, "start /no/such/program")
 	_, err = demo.Start(filepath.Join(log, "log"), "/bin/sh")
 	require.Error(t, err, "the log is no folder")
 }
 
 func TestBuildRefuses(t *testing.T) {
 	_, err := demo.Build(t.Context(), t.TempDir(), "./none")
-	require.ErrorContains(t, err, "demo: build ./none")
+	require.ErrorContains(t, err, "build ./none")
 }

@@ -75,13 +75,13 @@ func Run(ctx context.Context, w *Workload, c Cluster, o RunOptions) (*Result, er
 			j := &w.Jobs[len(submitted)]
 			last = time.Now()
 			if err := c.Submit(ctx, j); err != nil {
-				return nil, fmt.Errorf("demo: %s: submit job %s: %w", o.Name, j.ID, err)
+				return nil, fmt.Errorf("%s: submit job %s: %w", o.Name, j.ID, err)
 			}
 			submitted = append(submitted, last)
 		}
 		seen, err := c.Look(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("demo: %s: look: %w", o.Name, err)
+			return nil, fmt.Errorf("%s: look: %w", o.Name, err)
 		}
 		finished := 0
 		for _, s := range seen {
@@ -125,7 +125,7 @@ func Until(ctx context.Context, patience time.Duration, what string, is func() (
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("demo: it did not come about that %s: %w", what, ctx.Err())
+			return fmt.Errorf("it did not come about that %s: %w", what, ctx.Err())
 		case <-tick.C:
 		}
 	}
@@ -200,7 +200,7 @@ func (w *Workload) Predict(ctx context.Context, p sched.Policy, cycle time.Durat
 	done, err := sim.Run(ctx,
 		sim.Config{Nodes: sim.Nodes(w.Options.Nodes, 1, 1), Jobs: jobs, Policy: p, Predictor: h, Cycle: cycle, Span: w.Span})
 	if err != nil {
-		return nil, fmt.Errorf("demo: %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return &Result{Name: name, Jobs: done.Jobs, Delays: d}, nil
 }

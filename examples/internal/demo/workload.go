@@ -19,7 +19,7 @@ import (
 )
 
 // ErrOptions is the sentinel of options out of range.
-var ErrOptions = errors.New("demo: invalid option")
+var ErrOptions = errors.New("invalid option")
 
 // Options say what workload is made of the log. Times are the log's, before they are compressed.
 type Options struct {
@@ -63,8 +63,13 @@ type Workload struct {
 // New makes the workload. The same options give the same one. Errors wrap [ErrOptions] or are those of
 // [workload.Build].
 func New(o Options) (*Workload, error) {
-	if !(o.Compress >= 1) || o.Shortest < 0 || o.Longest <= o.Shortest {
-		return nil, fmt.Errorf("%w: Compress of %v, runtimes from %v to %v", ErrOptions, o.Compress, o.Shortest, o.Longest)
+	switch {
+	case !(o.Compress >= 1):
+		return nil, fmt.Errorf("%w: Compress of %v, want at least 1", ErrOptions, o.Compress)
+	case o.Shortest < 0:
+		return nil, fmt.Errorf("%w: Shortest of %v, want at least 0", ErrOptions, o.Shortest)
+	case o.Longest <= o.Shortest:
+		return nil, fmt.Errorf("%w: Longest of %v, want more than Shortest, %v", ErrOptions, o.Longest, o.Shortest)
 	}
 	log := o.Log
 	if log == nil {
@@ -81,7 +86,7 @@ func New(o Options) (*Workload, error) {
 	spec.Racks, spec.PreferShare, spec.PreferSlowdown = 1, 0, 1 // the nodes are alike
 	built, err := workload.Build(log, spec)
 	if err != nil {
-		return nil, fmt.Errorf("demo: %w", err)
+		return nil, err
 	}
 	w := &Workload{Options: o, Span: o.compress(built.Span)}
 	w.Window, w.Slot = built.PlanAhead()
@@ -106,11 +111,11 @@ func New(o Options) (*Workload, error) {
 func builtIn() ([]trace.Job, error) {
 	r, err := sample.Open()
 	if err != nil {
-		return nil, fmt.Errorf("demo: %w", err)
+		return nil, fmt.Errorf("built-in log: %w", err)
 	}
 	log, err := trace.Collect(r)
 	if err != nil {
-		return nil, fmt.Errorf("demo: %w", err)
+		return nil, fmt.Errorf("built-in log: %w", err)
 	}
 	return log.Jobs, nil
 }
@@ -134,7 +139,7 @@ func (o *Options) job(from *sim.Job, names apps, n int) (sim.Job, error) {
 	}
 	u, err := utility.Piecewise(points)
 	if err != nil {
-		return sim.Job{}, fmt.Errorf("demo: job %s: %w", j.ID, err)
+		return sim.Job{}, fmt.Errorf("job %s: %w", j.ID, err)
 	}
 	j.Utility = u
 	return j, nil
@@ -175,38 +180,32 @@ func letters(n int) string {
 func (w *Workload) History() (*predict.History, error) {
 	h, err := predict.NewHistory(nil)
 	if err != nil {
-		return nil, fmt.Errorf("demo: %w", err)
+		return nil, err
 	}
 	for i := range w.train {
 		s := &w.train[i]
 		if err := h.Observe(predict.Observation{Job: s.Job, Runtime: s.Runtime}); err != nil {
-			return nil, fmt.Errorf("demo: history of job %s: %w", s.Job.ID, err)
+			return nil, fmt.Errorf("history of job %s: %w", s.Job.ID, err)
 		}
 	}
 	return h, nil
 }
 
-// SaveHistory writes it to a file, for a scheduler to begin with.
+// SaveHistory writes the history to a file, for a scheduler to begin with.
 func (w *Workload) SaveHistory(file string) error {
 	h, err := w.History()
 	if err != nil {
 		return err
 	}
-	if err := adapters.HistoryFile(file).Save(h, time.Now()); err != nil {
-		return fmt.Errorf("demo: %w", err)
-	}
-	return nil
+	return adapters.HistoryFile(file).Save(h, time.Now())
 }
 
-// Policy is the policy of a name as a scheduler of a real cluster has it, with the workload's window. Its solves are
-// limited by work alone, so that a simulation does not depend on the machine. Errors are of a name that is not known.
+// Policy makes the policy of that name as a scheduler of a real cluster does, with the workload's window. Solves are
+// limited by work alone, so that a simulation does not depend on the machine. Errors are those of
+// [settings.Common.NewPolicy].
 func (w *Workload) Policy(name string) (sched.Policy, error) {
 	c := settings.Common{Policy: name, Window: w.Window, Slot: w.Slot}
-	p, err := c.NewPolicy()
-	if err != nil {
-		return nil, fmt.Errorf("demo: %w", err)
-	}
-	return p, nil
+	return c.NewPolicy()
 }
 
 // String says in one line what is run.

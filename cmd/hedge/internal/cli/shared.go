@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hedgesched/hedge/adapters/sim/trace"
 	"github.com/hedgesched/hedge/adapters/sim/workload"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/experiment"
 	"github.com/hedgesched/hedge/cmd/hedge/internal/figures"
@@ -87,7 +88,7 @@ func (s *sizes) Type() string { return "int" }
 func (s *sizes) Set(text string) error {
 	s.all = nil
 	for _, field := range strings.Split(text, ",") {
-		n, err := strconv.ParseInt(strings.TrimSpace(field), 0, 64)
+		n, err := strconv.ParseInt(strings.TrimSpace(field), 0, strconv.IntSize)
 		if err != nil {
 			return err
 		}
@@ -97,18 +98,37 @@ func (s *sizes) Set(text string) error {
 	return nil
 }
 
-// spec checks the flags and makes the specification.
-func (t *sharedFlags) spec(cmd *cobra.Command, f *simulation) (*experiment.SharedSpec, error) {
-	fs := cmd.Flags()
-	changed := func(name string, to func()) {
-		if !fs.Changed(name) {
-			to()
+// sharedDefaults sets the flags of other workloads that were not given to the defaults of shared machines.
+func (f *simulation) sharedDefaults(fs *pflag.FlagSet) {
+	unless := func(given string, set func()) {
+		if !fs.Changed(given) {
+			set()
 		}
 	}
-	changed("policies", func() { f.policies = defaultSharedPolicies })
-	changed("load", func() { f.spec.Load = 0.8 })
-	changed("cycle", func() { f.spec.Cycle = sharedCycle })
-	changed("nodes", func() { f.sizes.all, f.spec.Nodes = []int{700}, 700 })
+	unless("policies", func() { f.policies = defaultSharedPolicies })
+	unless("load", func() { f.spec.Load = 0.8 })
+	unless("cycle", func() { f.spec.Cycle = sharedCycle })
+	unless("nodes", func() { f.sizes.all, f.spec.Nodes = []int{700}, 700 })
+}
+
+// readMachine changes what a machine has to --machine, if it was given.
+func (t *sharedFlags) readMachine(has *trace.Amount) error {
+	if t.machine == "" {
+		return nil
+	}
+	cpu, memory, _ := strings.Cut(t.machine, ",")
+	var errs [2]error
+	has.CPU, errs[0] = strconv.ParseFloat(cpu, 64)
+	has.Memory, errs[1] = strconv.ParseFloat(memory, 64)
+	if errs[0] != nil || errs[1] != nil || !(has.CPU > 0 && has.CPU <= 1e12) || !(has.Memory > 0 && has.Memory <= 1e18) {
+		return fmt.Errorf("--machine: found %q, expected CPU and memory such as 0.5,0.25", t.machine)
+	}
+	return nil
+}
+
+// spec checks the flags and makes the specification.
+func (t *sharedFlags) spec(cmd *cobra.Command, f *simulation) (*experiment.SharedSpec, error) {
+	f.sharedDefaults(cmd.Flags())
 	if err := f.finish(); err != nil {
 		return nil, err
 	}
@@ -117,15 +137,8 @@ func (t *sharedFlags) spec(cmd *cobra.Command, f *simulation) (*experiment.Share
 	if t.fill != "" {
 		s.Fill = strings.Split(t.fill, ",")
 	}
-	if t.machine != "" {
-		cpu, memory, _ := strings.Cut(t.machine, ",")
-		var errs [2]error
-		s.Machine.CPU, errs[0] = strconv.ParseFloat(cpu, 64)
-		s.Machine.Memory, errs[1] = strconv.ParseFloat(memory, 64)
-		if errs[0] != nil || errs[1] != nil || !(s.Machine.CPU > 0 && s.Machine.CPU <= 1e12) ||
-			!(s.Machine.Memory > 0 && s.Machine.Memory <= 1e18) {
-			return nil, fmt.Errorf("--machine: found %q, expected CPU and memory such as 0.5,0.25", t.machine)
-		}
+	if err := t.readMachine(&s.Machine); err != nil {
+		return nil, err
 	}
 	for i, n := range s.Sizes {
 		if n < 1 || n > 10_000_000 || slices.Contains(s.Sizes[:i], n) {
@@ -178,8 +191,12 @@ func sharedTable(w io.Writer, d *experiment.SharedDocument) error {
 	work := &d.Workload
 	p.line("%s: load %.3g of machines with %.4g CPU and %.4g memory over %g h, a cycle each %g s", work.Trace, work.Load,
 		work.Machine.CPU, work.Machine.Memory, work.Hours, work.Cycle)
+	dealt := ""
+	if work.Control {
+		dealt = "; dealt out among all jobs"
+	}
 	p.line("use from %s: %d rows of %d groups, %d hours of change%s", strings.Join(work.Fill, ", "), work.Rows,
-		work.Groups, work.Shapes, map[bool]string{true: "; dealt out among all jobs"}[work.Control])
+		work.Groups, work.Shapes, dealt)
 	p.records(&work.Records)
 	for i := range work.Segments {
 		g := &work.Segments[i]
