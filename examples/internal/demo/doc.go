@@ -1,6 +1,6 @@
 // Package demo is what the demonstrations on real clusters have in common. It makes a workload from a real log, with
-// time compressed so that a run takes minutes. It hands the jobs in at their times. And it writes a table of what became
-// of them, beside what the simulator says of the same run.
+// time compressed so that a run takes minutes. It hands the jobs in at their times. And it writes a table of what
+// became of them, beside what the simulator says of the same run.
 //
 // A demonstration writes a [Cluster] and has a [Comparison] run it: in each of its turns the demonstration starts
 // servers and calls [Run]. In the end there is a table of the schedulers' runs, beside [Workload.Predict] with the
