@@ -59,9 +59,11 @@ func policies() []System {
 	}
 	list = append(list,
 		System{Name: "keep", Summary: "plans ahead as 3sigma does, and weighs the work that preemptions throw away",
-			Paper: ours, Policy: newKeep("keep")},
+			Paper: ours, Policy: newKeep("keep", false)},
 		System{Name: "keep-perfect", Summary: "keep with the true runtimes, which only a simulation knows", Paper: ours,
-			Policy: newKeep("keep-perfect"), Predictor: fromTruth, Apart: true},
+			Policy: newKeep("keep-perfect", false), Predictor: fromTruth, Apart: true},
+		System{Name: "keep-doubt", Summary: "keep that takes forecasts as they are, and does not believe deadlines",
+			Paper: ours, Policy: newKeep("keep-doubt", true), Apart: true},
 		System{Name: "chronus", Summary: "reserves leases for jobs with deadlines; others run in between",
 			Paper: chronusPaper, Policy: newChronus, Apart: true},
 		System{Name: "hydra", Summary: "fills a queue for every machine, the job that adds the least tardiness first, by " +
@@ -324,14 +326,14 @@ func newStages(p *Planning) (sched.Policy, error) {
 }
 
 // newKeep makes the policy of package keep.
-func newKeep(name string) func(*Planning) (sched.Policy, error) {
+func newKeep(name string, doubt bool) func(*Planning) (sched.Policy, error) {
 	return func(p *Planning) (sched.Policy, error) {
 		c, err := p.threeSigma("3sigma")
 		if err != nil {
 			return nil, err
 		}
 		c.Name = name
-		policy, err := keep.New(keep.Config{Plan: c})
+		policy, err := keep.New(keep.Config{MachineHours: p.MachineHours, Doubt: doubt, Plan: c})
 		if err != nil {
 			return nil, err
 		}

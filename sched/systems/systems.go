@@ -92,6 +92,9 @@ type Planning struct {
 	// Reserve is for how long a job may wait before nodes are kept for it; 0 means for ever. Only 3Sigma, its variants and
 	// keep have such reservations ([threesigma.Config].Reserve).
 	Reserve time.Duration
+	// MachineHours is the work, in machine-hours, that one more met deadline is worth to keep
+	// ([keep.Config].MachineHours); 0 means its default. Other policies ignore it.
+	MachineHours float64
 	// Estimate selects the runtimes by which backfill plans. The zero value means the times that users request.
 	Estimate backfill.Estimate
 	// Stopwatch reads a monotonic clock, for the times in [sched.Stats]; nil leaves them 0.

@@ -18,6 +18,7 @@ import (
 	"github.com/hedgesched/hedge/sched/baseline"
 	"github.com/hedgesched/hedge/sched/distsched"
 	"github.com/hedgesched/hedge/sched/eagle"
+	"github.com/hedgesched/hedge/sched/keep"
 	"github.com/hedgesched/hedge/sched/overcommit"
 	"github.com/hedgesched/hedge/sched/schedtest"
 	"github.com/hedgesched/hedge/sched/siding"
@@ -42,8 +43,8 @@ func TestBuiltinIsWhole(t *testing.T) {
 	list := systems.Builtin().List()
 	got := names(list)
 	assert.Equal(t, strings.Fields("3sigma 3sigma-nodist 3sigma-nooe 3sigma-noadapt point-perfect point-real "+
-		"keep keep-perfect chronus hydra hydra-bab prio fifo edf edf-share critical-path 3sigma-posterior sjf easy "+
-		"conservative "+
+		"keep keep-perfect keep-doubt chronus hydra hydra-bab prio fifo edf edf-share critical-path 3sigma-posterior "+
+		"sjf easy conservative "+
 		"dist dist-max actual actual-max point point-max request dist-nodist dist-nopack dist-noover dist-noobs "+
 		"dist-nopreempt dist-nocond dist-chance dist-trust dist-density dist-edf dist-sjf "+
 		"overcommit-1.5 overcommit-2 borg-default rc-like n-sigma borg-max "+
@@ -251,4 +252,15 @@ func TestDocumented(t *testing.T) {
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Equal(t, b.String(), string(text))
+}
+
+// TestMachineHours: keep and its variants are told what a met deadline is worth.
+func TestMachineHours(t *testing.T) {
+	set := systems.Builtin()
+	for _, name := range []string{"keep", "keep-perfect", "keep-doubt"} {
+		system, err := set.Find(name)
+		require.NoError(t, err)
+		_, err = system.Policy(&systems.Planning{MachineHours: -1})
+		require.ErrorIs(t, err, keep.ErrConfig, name)
+	}
 }

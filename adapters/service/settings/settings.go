@@ -13,6 +13,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,8 @@ type Common struct {
 	Window time.Duration `yaml:"window"`
 	// Reserve is how long a job may wait until nodes are kept for it; 0 means for ever.
 	Reserve time.Duration `yaml:"reserve_after"`
+	// MachineHours is the work, in machine-hours, that one more met deadline is worth to keep; 0 means its default.
+	MachineHours float64 `yaml:"machine_hours"`
 	// Estimates has starts of waiting jobs estimated.
 	Estimates bool `yaml:"estimates"`
 	// Parallel is how many calls to the cluster are made at a time, at least 1.
@@ -78,6 +81,9 @@ func (c *Common) Check() error {
 	if c.Parallel < 1 {
 		return fmt.Errorf("%w: parallel is %d, expected at least 1", ErrSetting, c.Parallel)
 	}
+	if !(c.MachineHours >= 0) || math.IsInf(c.MachineHours, 0) {
+		return fmt.Errorf("%w: machine_hours is %g, expected at least 0", ErrSetting, c.MachineHours)
+	}
 	_, err := c.NewPolicy()
 	return err
 }
@@ -94,7 +100,7 @@ func (c *Common) NewPolicy() (sched.Policy, error) {
 	began := time.Now()
 	return list[at].Policy(&systems.Planning{
 		Options: solver.Options{Time: c.Cycle / 2},
-		Window:  c.Window, Slot: c.Slot, Reserve: c.Reserve,
+		Window:  c.Window, Slot: c.Slot, Reserve: c.Reserve, MachineHours: c.MachineHours,
 		Estimate:  backfill.Forecast(), // users of these clusters tell no runtimes
 		Stopwatch: func() time.Duration { return time.Since(began) },
 	})

@@ -2,6 +2,7 @@ package settings_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -33,11 +34,13 @@ func TestCheck(t *testing.T) {
 	good := settings.Default(15 * time.Second)
 	require.NoError(t, good.Check())
 	for want, change := range map[string]func(*settings.Common){
-		"lease_for is 1ms": func(c *settings.Common) { c.LeaseFor = time.Millisecond },
-		"cycle is 0s":      func(c *settings.Common) { c.Cycle = 0 },
-		"slot is -1s":      func(c *settings.Common) { c.Slot = -time.Second },
-		"save_every is 0s": func(c *settings.Common) { c.SaveEvery = 0 },
-		"parallel is 0":    func(c *settings.Common) { c.Parallel = 0 },
+		"lease_for is 1ms":     func(c *settings.Common) { c.LeaseFor = time.Millisecond },
+		"cycle is 0s":          func(c *settings.Common) { c.Cycle = 0 },
+		"slot is -1s":          func(c *settings.Common) { c.Slot = -time.Second },
+		"save_every is 0s":     func(c *settings.Common) { c.SaveEvery = 0 },
+		"parallel is 0":        func(c *settings.Common) { c.Parallel = 0 },
+		"machine_hours is -1":  func(c *settings.Common) { c.MachineHours = -1 },
+		"machine_hours is NaN": func(c *settings.Common) { c.MachineHours = math.NaN() },
 		`policy is "fast", expected one of 3sigma, 3sigma-nodist`: func(c *settings.Common) { c.Policy = "fast" },
 	} {
 		c := good

@@ -318,6 +318,8 @@ func TestErrorsAreOneLineWithTheRightStatus(t *testing.T) {
 		{[]string{"compare", "--workload", "day"}, 2, "--workload"},
 		{[]string{"compare", "--jobs-per-hour", "100", "--workload", "window"}, 2, "--jobs-per-hour"},
 		{[]string{"compare", "--reserve-after", "-1s"}, 2, "--reserve-after: found -1s, expected at least 0s"},
+		{[]string{"compare", "--machine-hours", "-1"}, 2, "--machine-hours: found -1, expected at least 0"},
+		{[]string{"compare", "--machine-hours", "NaN"}, 2, "--machine-hours: found NaN, expected at least 0"},
 		{[]string{"compare", "--hours", "1e300"}, 2, "--hours: found 1e+300, expected 0.001 to 200000"},
 		{[]string{"compare", "--hours", "1e-4"}, 2, "--hours: found 0.0001, expected 0.001 to 200000"},
 		{[]string{"compare", "--start-hour", "1e9"}, 2, "--start-hour: found 1e+09, expected 0 to 200000"},

@@ -63,6 +63,8 @@ func (f *workloadFlags) add(cmd *cobra.Command, host *Host) {
 	fs.DurationVar(&s.Slot, "slot", 0, "slot length (default: follows from the window)")
 	fs.DurationVar(&s.Reserve, "reserve-after", 0,
 		"how long a job may wait until 3sigma, its variants and keep keep nodes for it (default: for ever)")
+	fs.Float64Var(&s.MachineHours, "machine-hours", 0, "work in machine-hours that one more met deadline is worth to "+
+		"keep (default: ten times the mean size of jobs with deadlines)")
 	fs.Float64Var(&s.Budget, "budget", 0.5, "share of a cycle the solver may use")
 	fs.Int64Var(&s.Work, "work", experiment.DefaultWork,
 		"most deterministic work units the solver may use in a cycle (about a million a second)")
@@ -234,6 +236,7 @@ func (f *workloadFlags) check() error {
 		{"--prefer-slowdown", s.PreferSlowdown, s.PreferSlowdown >= 1 && s.PreferSlowdown <= 1000, "1 to 1000"},
 		{"--jobs-per-hour", s.JobsPerHour, !rate || s.JobsPerHour > 0 && s.JobsPerHour <= 1e9, "above 0, at most 1e9"},
 		{"--reserve-after", s.Reserve, s.Reserve >= 0, "at least 0s"},
+		{"--machine-hours", s.MachineHours, s.MachineHours >= 0 && finite(s.MachineHours), "at least 0"},
 		{"--budget", s.Budget, s.Budget > 0 && s.Budget <= 1, "above 0, at most 1"},
 	}
 	if len(f.sizes.all) > 1 && s.Workload != workloadShared {

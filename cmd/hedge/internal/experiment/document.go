@@ -81,6 +81,8 @@ type Planning struct {
 	Estimate string `json:"estimate,omitempty"`
 	// ReserveAfterS is for how long a job waits until 3sigma and keep reserve nodes for it; absent where they never do.
 	ReserveAfterS float64 `json:"reserve_after_s,omitempty"`
+	// MachineHours is the work that one more met deadline is worth to keep; absent where it is keep's default.
+	MachineHours float64 `json:"machine_hours,omitempty"`
 	// Work limits engines whose plans work alone fixes, Time the others; the one that does not is 0.
 	Work  int64   `json:"work_per_cycle"`
 	TimeS float64 `json:"time_per_cycle_s"`
@@ -190,5 +192,6 @@ func (s *Spec) planningDocument(window, slot time.Duration) Planning {
 	}
 	return Planning{Engine: s.Engine, Estimate: estimate,
 		CycleS: s.Cycle.Seconds(), WindowS: window.Seconds(), SlotS: slot.Seconds(),
-		ReserveAfterS: s.Reserve.Seconds(), Budget: s.Budget, Work: s.workPerCycle(), TimeS: s.timePerCycle().Seconds()}
+		ReserveAfterS: s.Reserve.Seconds(), MachineHours: s.MachineHours, Budget: s.Budget,
+		Work: s.workPerCycle(), TimeS: s.timePerCycle().Seconds()}
 }

@@ -58,6 +58,8 @@ type Spec struct {
 	Window, Slot time.Duration
 	// Reserve is for how long a job may wait until 3Sigma and keep reserve nodes for it; 0 is for ever.
 	Reserve time.Duration `json:",omitzero"`
+	// MachineHours is the work, in machine-hours, that one more met deadline is worth to keep; 0 is its default.
+	MachineHours float64 `json:",omitzero"`
 	// Budget is the share of a cycle the solver may use.
 	Budget float64
 	// Work caps the solver's deterministic work units a cycle.
