@@ -16,7 +16,7 @@ func sharedPage(d *experiment.SharedDocument) (*page, error) {
 		Title: "How full can machines be on " + logName(w.Trace) + "?",
 		Lead:  sharedLead(d),
 		Facts: []string{
-			fmt.Sprintf("%s machines with %.4g CPU and %.4g memory; jobs arrive for %.4g hours at load %.3g "+
+			fmt.Sprintf("machines: %s, each with %.4g CPU and %.4g memory; jobs arrive for %.4g h at load %.3g "+
 				"(their CPU time over capacity)", numbersOf(w.Nodes), w.Machine.CPU, w.Machine.Memory, w.Hours, w.Load),
 			fmt.Sprintf("use drawn from %d rows of %d groups of recurring jobs", w.Rows, w.Groups),
 			seedsFact(len(w.Segments)),
@@ -273,7 +273,7 @@ func heats(p *page, d *experiment.SharedDocument) error {
 		drawn++
 		data, outside, cells := heatData(h)
 		name := label(&d.Runs[i])
-		text := fmt.Sprintf("The CPU that the first %d machines use. An outlined cell is outside the band in which the "+
+		text := fmt.Sprintf("CPU use by machine (drawn: %d). An outlined cell is outside the band in which the "+
 			"forecasts put 90 %% of the time: %.0f %% of the cells with tasks are. Point at a cell for the band.",
 			len(h.Machines), 100*float64(outside)/float64(max(1, cells)))
 		svg, err := chart.Plan("Use under "+name+". "+text, data)
