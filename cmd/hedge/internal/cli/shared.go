@@ -192,8 +192,11 @@ func sharedTable(w io.Writer, d *experiment.SharedDocument) error {
 	p.line("%s: load %.3g of machines with %.4g CPU and %.4g memory over %g h, a cycle each %g s", work.Trace, work.Load,
 		work.Machine.CPU, work.Machine.Memory, work.Hours, work.Cycle)
 	dealt := ""
-	if work.Control {
+	switch {
+	case work.Control:
 		dealt = "; dealt out among all jobs"
+	case work.Blind:
+		dealt = "; dealt out among the jobs of the history"
 	}
 	p.line("use from %s: %d rows of %d groups, %d hours of change%s", strings.Join(work.Fill, ", "), work.Rows,
 		work.Groups, work.Shapes, dealt)

@@ -46,11 +46,13 @@ func TestCompareShared(t *testing.T) {
 }
 
 func TestCompareSharedTables(t *testing.T) {
-	r := hedge(t, "", fewMachines("--control")...)
-	require.Zero(t, r.code, r.err)
-	for _, want := range []string{"load 0.8 of machines with 0.5 CPU and 0.25 memory", "dealt out among all jobs",
-		"missed %"} {
-		assert.Contains(t, r.out, want)
+	for flag, dealt := range map[string]string{"--control": "dealt out among all jobs",
+		"--blind": "dealt out among the jobs of the history"} {
+		r := hedge(t, "", fewMachines(flag)...)
+		require.Zero(t, r.code, r.err)
+		for _, want := range []string{"load 0.8 of machines with 0.5 CPU and 0.25 memory", dealt, "missed %"} {
+			assert.Contains(t, r.out, want)
+		}
 	}
 }
 
