@@ -195,14 +195,15 @@ func (e *Estimator) foresee(w *waiting, p *sched.Pending) {
 			w.knots[k] = forecast.Quantile(float64(k+1) / steps)
 		}
 	}
-	if g == nil && !fresh && !w.outlived.some {
-		return
-	}
-	w.outlived = outlived{}
+	var now outlived
 	if g != nil {
 		g.sort(e.round)
-		w.outlived = g.compare(&w.knots)
+		now = g.compare(&w.knots)
 	}
+	if !fresh && now == w.outlived {
+		return
+	}
+	w.outlived = now
 	for i := range w.runtimes {
 		w.runtimes[i] = w.outlived.quantile(forecast, (float64(i)+0.5)/parts)
 	}
