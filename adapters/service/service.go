@@ -57,8 +57,8 @@ type Options struct {
 	// than Cycle.
 	Stuck time.Duration
 	// Cluster are the options of a term's [adapters.Cluster]. Epoch and LearntUntil are set for each term. Now is Clock's,
-	// unless it is given. With Measure, the history also learns what tasks use: all quantities of package predict. Resize
-	// is refused: its predictor would not be the history of a term.
+	// unless it is given. With Measure, the history also learns what tasks use: all quantities of package predict.
+	// Resize is refused: its predictor would not be the history of a term.
 	Cluster adapters.Options
 	// Explain has notes of jobs that wait say more than the policy's reason: what is short, who holds it until when, and
 	// what would make room.

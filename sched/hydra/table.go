@@ -28,8 +28,8 @@ type machine struct {
 	cost  cost   // of the queue
 	short lane   // the queue in order of runtime
 	late  lane   // the queue in order of deadline
-	// heap has the jobs that may join, by what they add as far as it is known, the least first, and some that have joined
-	// another.
+	// heap has the jobs that may join, and some that have joined another queue. The first adds least, as far as it is
+	// known.
 	heap []int32
 }
 

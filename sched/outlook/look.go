@@ -292,7 +292,8 @@ func (e *Estimator) simulate(c *cycle, number, order int) {
 			slow = stretchOff(j.job)
 		}
 		w.add(entry{key: j.traits.key(order), seq: int32(i), at: int32(i), size: j.size,
-			until: e.until(&j.traits, c.now), runtime: float64(slow * j.outlived.quantile(j.forecast, draw(u, number)))})
+			until:   e.until(&j.traits, c.now),
+			runtime: float64(slow * j.outlived.quantile(j.forecast, draw(u, number)))})
 	}
 	w.line()
 	most := len(c.jobs) + 200

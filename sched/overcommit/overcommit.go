@@ -102,7 +102,9 @@ func (c Config) withDefaults() (Config, error) {
 		v     *time.Duration
 		def   time.Duration
 	}{
-		{"WarmUp", &c.WarmUp, 2 * time.Hour}, {"Window", &c.Window, 10 * time.Hour}, {"Sample", &c.Sample, 5 * time.Minute},
+		{"WarmUp", &c.WarmUp, 2 * time.Hour},
+		{"Window", &c.Window, 10 * time.Hour},
+		{"Sample", &c.Sample, 5 * time.Minute},
 	} {
 		if *d.v < 0 {
 			return wrong(d.field, *d.v, "at least 0")

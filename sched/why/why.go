@@ -35,10 +35,10 @@ type Options struct {
 	// Tries limits the plans made for one explanation; 0 or less means 300. When they are used up, the search ends: kinds
 	// not yet searched are left out, and a remedy found by then may have [Remedy].Smallest false.
 	Tries int
-	// Threads is the number of kinds of remedies that are searched for at the same time; 0 or less means 1, and more than
-	// there are kinds is no use. If it is above 1, Plan must be safe for concurrent use. That of [whatif.Fresh] is, as
-	// long as its policies share nothing, or only an engine that is. The explanation is the same for any number. Where
-	// Tries are not enough for all kinds, up to as many plans are made for each and not used.
+	// Threads is the number of kinds of remedies that are searched for at the same time. 0 or less means 1. There are
+	// six kinds, so more threads are of no use. If it is above 1, Plan must be safe for concurrent use. That of
+	// [whatif.Fresh] is, as long as its policies share nothing, or only an engine that is. The explanation is the same
+	// for any number. Where Tries are not enough for all kinds, up to as many plans are made for each and not used.
 	Threads int
 }
 

@@ -56,7 +56,8 @@ func (p *chronus) next(job *Job) (string, error) {
 		return "zero runtime", nil
 	}
 	if tooSoon(job) {
-		return "", p.wrong(p.times, "a last time of at least the duration, "+inSeconds(job.Runtime)).because(deadlineTooSoon)
+		return "", p.wrong(p.times, "a last time of at least the duration, "+inSeconds(job.Runtime)).
+			because(deadlineTooSoon)
 	}
 	for name, column := range map[string]int{"user": p.user, "name": p.model} {
 		if b := p.field(column); b != nil {

@@ -90,9 +90,13 @@ func (f *Fill) Jobs(log *trace.UsageLog) []trace.Job {
 // AddJobs adds the requests of a log of jobs.
 func (f *Fill) AddJobs(jobs []trace.Job) {
 	for i := range jobs {
-		if a := requestOf(&jobs[i]); a.CPU > 0 && a.Memory > 0 {
-			f.requests = append(f.requests, a)
-		}
+		f.addRequest(&jobs[i])
+	}
+}
+
+func (f *Fill) addRequest(j *trace.Job) {
+	if a := requestOf(j); a.CPU > 0 && a.Memory > 0 {
+		f.requests = append(f.requests, a)
 	}
 }
 

@@ -84,7 +84,7 @@ func BuildShared(ctx context.Context, jobs []trace.Job, fill *Fill, spec *Shared
 	b := &sharedBuilder{spec: spec, fill: fill, skipped: map[string]int{},
 		target: spec.Load * float64(spec.Nodes) * spec.Machine.CPU * spec.Hours * 3600}
 	w := &Shared{}
-	chosen, err := b.segment(ctx, copies(sorted), w)
+	chosen, err := b.segment(ctx, sorted, w)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func BuildShared(ctx context.Context, jobs []trace.Job, fill *Fill, spec *Shared
 		if len(train) > 0 {
 			sorted, end = train, daysAfter(train, w.Start)
 		}
-		if err := b.history(ctx, w, copies(sorted), end); err != nil {
+		if err := b.history(ctx, w, sorted, end); err != nil {
 			return nil, err
 		}
 	}
@@ -112,15 +112,14 @@ func (b *sharedBuilder) source(kind, name string) *rand.Rand {
 }
 
 // draw gives each completed job its requests and its row of use. Copies have the same requests and draw other rows.
-func (b *sharedBuilder) draw(ctx context.Context, jobs []trace.Job, copied int, history bool) ([]user, error) {
+func (b *sharedBuilder) draw(ctx context.Context, jobs []*trace.Job, copied int, history bool) ([]user, error) {
 	requests := b.requests(jobs)
 	starts := make([]int, len(b.fill.groups)) // of each group, its first row
 	for g := 1; g < len(starts); g++ {
 		starts[g] = starts[g-1] + len(b.fill.groups[g-1])
 	}
 	users := make([]user, 0, len(jobs))
-	for i := range jobs {
-		j := &jobs[i]
+	for _, j := range jobs {
 		if j.Outcome == trace.Failed || j.Outcome == trace.Killed || j.Runtime <= 0 {
 			continue
 		}
@@ -160,9 +159,11 @@ func (b *sharedBuilder) draw(ctx context.Context, jobs []trace.Job, copied int, 
 }
 
 // requests are the requests in the log or, if it has none, in the fill.
-func (b *sharedBuilder) requests(jobs []trace.Job) []trace.Amount {
+func (b *sharedBuilder) requests(jobs []*trace.Job) []trace.Amount {
 	var own Fill
-	own.AddJobs(jobs)
+	for _, j := range jobs {
+		own.addRequest(j)
+	}
 	if len(own.requests) > 0 {
 		return own.requests
 	}
@@ -267,7 +268,7 @@ const (
 )
 
 // segment chooses jobs of a stretch of the log, and of copies of it, up to the load.
-func (b *sharedBuilder) segment(ctx context.Context, jobs []trace.Job, w *Shared) (chosen []user, err error) {
+func (b *sharedBuilder) segment(ctx context.Context, jobs []*trace.Job, w *Shared) (chosen []user, err error) {
 	if len(jobs) == 0 {
 		return nil, fmt.Errorf("workload: the trace: %w", ErrEmpty)
 	}
@@ -279,7 +280,7 @@ func (b *sharedBuilder) segment(ctx context.Context, jobs []trace.Job, w *Shared
 		last := end - w.TraceSpan
 		w.Start += (last - first) / time.Duration(b.spec.Segments-1) * time.Duration(b.spec.Segment)
 	}
-	stretch := slices.DeleteFunc(slices.Clone(jobs), func(j trace.Job) bool {
+	stretch := slices.DeleteFunc(slices.Clone(jobs), func(j *trace.Job) bool {
 		return j.Submit < w.Start || j.Submit > w.Start+w.TraceSpan
 	})
 	pace, sum := float64(span)/float64(w.TraceSpan), 0.0
@@ -417,8 +418,8 @@ func requested(u *user) map[string]string {
 
 // history adds the jobs that completed before end, on the log's clock, as training samples. They are of the same kind
 // as those of the workload: there are as many copies, and jobs that could not be in it, or are lighter, are left out.
-func (b *sharedBuilder) history(ctx context.Context, w *Shared, jobs []trace.Job, end time.Duration) error {
-	past := slices.DeleteFunc(slices.Clone(jobs), func(j trace.Job) bool { return !finished(&j) || endOf(&j) > end })
+func (b *sharedBuilder) history(ctx context.Context, w *Shared, jobs []*trace.Job, end time.Duration) error {
+	past := slices.DeleteFunc(slices.Clone(jobs), func(j *trace.Job) bool { return !finished(j) || endOf(j) > end })
 	for copied := range min(w.Copies, max(1, maxDraws/max(1, len(past)))) {
 		users, err := b.draw(ctx, past, copied, true)
 		if err != nil {

@@ -174,15 +174,6 @@ func inOrder(jobs []trace.Job) ([]*trace.Job, error) {
 	return out, nil
 }
 
-// copies are the jobs themselves, one after the other.
-func copies(jobs []*trace.Job) []trace.Job {
-	out := make([]trace.Job, len(jobs))
-	for i, j := range jobs {
-		out[i] = *j
-	}
-	return out
-}
-
 // draft is a job on its way into the workload.
 type draft struct {
 	job     *trace.Job

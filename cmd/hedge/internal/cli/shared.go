@@ -120,7 +120,8 @@ func (t *sharedFlags) readMachine(has *trace.Amount) error {
 	var errs [2]error
 	has.CPU, errs[0] = strconv.ParseFloat(cpu, 64)
 	has.Memory, errs[1] = strconv.ParseFloat(memory, 64)
-	if errs[0] != nil || errs[1] != nil || !(has.CPU > 0 && has.CPU <= 1e12) || !(has.Memory > 0 && has.Memory <= 1e18) {
+	if errs[0] != nil || errs[1] != nil || !(has.CPU > 0 && has.CPU <= 1e12) ||
+		!(has.Memory > 0 && has.Memory <= 1e18) {
 		return fmt.Errorf("--machine: found %q, expected CPU and memory such as 0.5,0.25", t.machine)
 	}
 	return nil

@@ -124,8 +124,8 @@ func (f *planner) policies(s *Host, name string) (fresh func() (sched.Policy, er
 	}, nil
 }
 
-// sideBySide returns a planner that makes up to so many plans at a time, each with a new policy. Policies that plan at
-// the same time have engines of their own. Call done when no more plans are made.
+// sideBySide returns a planner for concurrent use. It makes at most that many plans at a time, each with a new policy.
+// No two policies share an engine while they plan. Call done after the last plan.
 func (f *planner) sideBySide(s *Host, name string, most int) (plan whatif.Planner, done func(), err error) {
 	var open []func()
 	done = func() {

@@ -61,10 +61,9 @@ change, and with the next smaller one.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			switch {
-			case job == "":
+			if job == "" {
 				return errors.New("--job: found nothing, expected the id of a job")
-			case tries < 0:
+			} else if tries < 0 {
 				return fmt.Errorf("--tries: found %d, expected at least 0", tries)
 			}
 			threads := min(runtime.GOMAXPROCS(0), 6) // there are six kinds of changes to try
@@ -81,20 +80,19 @@ change, and with the next smaller one.`,
 			if err != nil {
 				return failed(err)
 			}
-			o := why.Options{Tries: tries, Plan: planner, Threads: threads}
-			if tries == 0 {
-				o.Plan = nil
+			o := why.Options{Tries: tries, Threads: threads}
+			if tries > 0 {
+				o.Plan = planner
 			}
 			e, err := why.New(snapshot, plan, o)
 			if err != nil {
 				return failed(err)
 			}
 			x, err := e.Explain(cmd.Context(), job)
-			switch {
-			case errors.Is(err, why.ErrUnknownJob):
+			if errors.Is(err, why.ErrUnknownJob) {
 				return fmt.Errorf("--job: found %q, expected a job of the snapshot, such as %s", job,
 					strings.Join(jobNames(snapshot), ", "))
-			case err != nil:
+			} else if err != nil {
 				return failed(err)
 			}
 			if !f.json {

@@ -228,7 +228,8 @@ func (e *Experiment) policy(
 			return opened, nil
 		},
 		Options: solver.Options{Work: e.spec.workPerCycle(), Time: e.spec.timePerCycle()},
-		Window:  window, Slot: slot, Reserve: e.spec.Reserve, MachineHours: e.spec.MachineHours, Estimate: e.spec.Estimate,
+		Window:  window, Slot: slot, Reserve: e.spec.Reserve, MachineHours: e.spec.MachineHours,
+		Estimate:  e.spec.Estimate,
 		Stopwatch: func() time.Duration { return time.Since(began) },
 	})
 	if err != nil {
